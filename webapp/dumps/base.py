@@ -69,8 +69,6 @@ class Format:
     """the key under which an entry names its session; None where it does not"""
     times: tuple[str, ...] = ()
     """the keys under which an entry says when it was written, for turns that do not say it: the first time counts"""
-    parent_key: str | None = None
-    """the key of the id of what an entry follows, for turns that do not say it"""
     conversation_type: type[Conversation] = Conversation
     """what is remembered while a session's entries are read; a format that needs more derives its own"""
     home: str | None = None
@@ -140,13 +138,9 @@ class Format:
         raise NotImplementedError
 
     def about(self, entry: dict[str, Any]) -> dict[str, Any]:
-        """When an entry was written and what it follows, for its turns that do not say it."""
-        about: dict[str, Any] = {}
-        if self.times and (when := first_moment(entry, *self.times)):
-            about["sent_at"] = when
-        if self.parent_key and (parent := id_text(entry.get(self.parent_key))) is not None:
-            about["parent"] = parent
-        return about
+        """When an entry was written, for its turns that do not say it."""
+        when = first_moment(entry, *self.times)
+        return {"sent_at": when} if when else {}
 
     def side(self, turn: Turn, conversation: Any) -> Side | None:
         """What the turn, of the entry read last, may be a twin of, where its logger writes things twice."""

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format
+from webapp.dumps.base import Conversation, DumpHead, Entry
 from webapp.dumps.declared import Declared
+from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.documents import joined_runs
-from webapp.dumps.messages.chat_streams import add, settled
+from webapp.dumps.messages.chat_streams import chat
 from webapp.dumps.messages.exchanges import exchange, logged_message
 from webapp.dumps.messages.langchain import generations_body, is_chunk, is_message, unwrapped
 from webapp.dumps.messages.pieces import content, joined, text_or_json
@@ -55,30 +56,25 @@ def is_conversation(value: dict[str, Any]) -> bool:
 
 
 def _of_chunks(chunks: list[Any]) -> dict[str, Any]:
-    """The message that its chunks say: texts and the texts of calls, one behind the other."""
-    chunk_text, calls, message = "", dict[Any, dict[str, Any]](), dict[str, Any]()
-    for chunk in chunks:
-        value = unwrapped(chunk)
+    """The message that its chunks say, by what chunks of OpenAI's API would."""
+    message, same = dict[str, Any](), list[dict[str, Any]]()
+    for value in map(unwrapped, chunks):
         message |= {key: inner for key, inner in value.items() if inner}
-        chunk_text += joined(content(value.get("content"))) or ""
-        for part in as_list(value.get("tool_call_chunks")):
-            if isinstance(part, dict):
-                call = calls.setdefault(part.get("index"), {"id": None, "name": None})
-                call["id"], call["name"] = call["id"] or part.get("id"), call["name"] or part.get("name")
-                add(call, "args", part.get("args"))
-    listed = [
-        {"id": call["id"], "function": {"name": call["name"], "arguments": settled(call["args"])}}
-        for call in calls.values()
-    ]
+        parts = map(as_object, as_list(value.get("tool_call_chunks")))
+        calls = [{**part, "function": {"name": part.get("name"), "arguments": part.get("args")}} for part in parts]
+        delta = {"content": joined(content(value.get("content"))), "tool_calls": calls}
+        same.append({"choices": [{"delta": delta}]})
+    said = chat(same)["choices"][0]["message"]
     whole = {key: inner for key, inner in message.items() if key not in ("tool_call_chunks", "invalid_tool_calls")}
-    return {**whole, "type": "ai", "content": chunk_text, "tool_calls": listed or whole.get("tool_calls") or []}
+    calls = said["tool_calls"] or whole.get("tool_calls") or []
+    return {**whole, "type": "ai", "content": said.get("content", ""), "tool_calls": calls}
 
 
 _MODELS = ("on_chat_model", "on_llm")
 
 
 @dataclass(slots=True)
-class _Events(Conversation):
+class _Events(Declaring):
     parts: dict[str, list[str]] = field(default_factory=dict)
     """what came of each run's answer, until it ends"""
 
@@ -87,10 +83,7 @@ class _Events(Conversation):
         return f"the events end within an answer; of it no more came than {raw[:200]!r}" if raw else None
 
 
-class LangChainEvents(Format):
-    called = "langchain_events"
-    shapes = 'LangChain (astream_events) {"event": "on_chat_model_end", "data", "run_id"}, or LangGraph\'s updates'
-    session_field = None
+class LangChainEvents(Declared):
     conversation_type = _Events
 
     def sniff(self, head: DumpHead) -> int:
@@ -104,7 +97,7 @@ class LangChainEvents(Format):
         """Pieces of an answer are said by its end, too."""
         return {} if str(entry.get("event")).endswith("_stream") else entry
 
-    def read_entry(self, entry: dict[str, Any], conversation: _Events) -> list[Turn]:
+    def read_entry(self, entry: dict[str, Any], conversation: _Events) -> list[Turn]:  # type: ignore[override]
         if "event" not in entry:
             messages = (value for update in entry.values() for value in as_list(as_object(update).get("messages")))
             return [turn for value in messages for turn in logged_message(unwrapped(as_object(value)), conversation)]
@@ -160,4 +153,4 @@ def _result(output: Any, name: str | None, conversation: Conversation) -> list[T
     return [] if output is None else result_turns(output, conversation, name)
 
 
-plugins = (LangChain("langchain"), LangChainEvents())
+plugins = (LangChain("langchain"), LangChainEvents("langchain_events"))
