@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -71,29 +72,18 @@ class Archive(Container):
                 if isinstance(member, Problem):
                     continue
                 size += member.path.stat().st_size
-                if (keys := self._keys_of(member, folder, most)) is not None:
-                    member_keys.append((member.name[:_MOST_AT], keys))
+                with suppress(BadDump, UnknownFormat), _unpacked(member, folder, most) as (path, _):
+                    keys = self._keys_of(path, member.name)  # what is wrong with it is said when it is read
+                    member_keys += [] if keys is None else [(member.name[:_MOST_AT], keys)]
         return of_members(member_keys, cut=most is not None and size >= most)
-
-    def _keys_of(self, member: ArchiveMember, folder: Path, most: int | None) -> SessionKeys | None:
-        """What is wrong with a member is said when it is read."""
-        with member.path.open("rb") as file:
-            path = spool(file, folder, max_bytes=MOST_BYTES if most is None else most, is_beginning=True).path
-        try:
-            with opened(path, member.name) as source:
-                head = look(source)
-                return self._kind(head).keys(source, head)
-        except (BadDump, UnknownFormat):
-            return None
-        finally:
-            path.unlink(missing_ok=True)
 
     def _placed(self, member: ArchiveMember, folder: Path) -> Iterator[Record]:
         """The member's records, its problems under its name; what refuses it as a dump is one of them."""
         name = member.name[:_MOST_AT]
         try:
-            for record in self._records(member, folder):
-                yield Problem(f"{name}: {record.at}", record.reason) if isinstance(record, Problem) else record
+            with _unpacked(member, folder) as (path, problem):
+                for record in chain(problem, self._read(path, member.name)):
+                    yield Problem(f"{name}: {record.at}", record.reason) if isinstance(record, Problem) else record
         except TooLarge as bomb:
             raise TooLarge(bomb.reason, f"{name}: {bomb.at}") from bomb
         except BadDump as bad:
@@ -103,26 +93,17 @@ class Archive(Container):
                 return
             yield Problem(name, f"{str(unknown).partition(chr(10))[0]} It was left out.")
 
-    def _records(self, member: ArchiveMember, folder: Path) -> Iterator[Record]:
-        with member.path.open("rb") as file:
-            if packed_as(file.read(LONGEST_MARK)) is None:
-                yield from self._read(member.path, member.name)
-                return
-            file.seek(0)
-            spooled = spool(file, folder, max_bytes=MOST_BYTES)
-        try:
-            if spooled.problem is not None:
-                yield spooled.problem
-            yield from self._read(spooled.path, member.name)
-        finally:
-            spooled.path.unlink(missing_ok=True)
-
     def _read(self, path: Path, name: str) -> Iterator[Record]:
         with opened(path, name) as source:
             head = look(source)
             kind = self._kind(head)
             source.budget = self.within if self.within and isinstance(kind, Archive) else source.budget
             yield from reading.checked(kind, source, head)
+
+    def _keys_of(self, path: Path, name: str) -> SessionKeys | None:
+        with opened(path, name) as source:
+            head = look(source)
+            return self._kind(head).keys(source, head)
 
     def _kind(self, head: DumpHead) -> Format:
         """The format of a member, by the session key that was told. Raises `BadDump` for archives three deep."""
@@ -132,6 +113,21 @@ class Archive(Container):
                 raise BadDump("archives three deep; it was left out (unpack it, and read it alone)", "byte 0")
             kind = Archive(self.inner)
         return kind.with_key(self.session_key)
+
+
+@contextmanager
+def _unpacked(member: ArchiveMember, folder: Path, most: int | None = None) -> Iterator[tuple[Path, list[Problem]]]:
+    """A file with what a member holds, up to about `most` bytes, and what is wrong with how it is packed, if it is."""
+    with member.path.open("rb") as file:
+        if packed_as(file.read(LONGEST_MARK)) is None:
+            yield member.path, []
+            return
+        file.seek(0)
+        spooled = spool(file, folder, max_bytes=most or MOST_BYTES, is_beginning=most is not None)
+    try:
+        yield spooled.path, [spooled.problem] if spooled.problem is not None else []
+    finally:
+        spooled.path.unlink(missing_ok=True)
 
 
 def _members(
