@@ -113,10 +113,8 @@ def _first_values(text: str) -> Iterator[Any]:
     decoder = Decoder()
     lines = [line for line in text.split("\n")[:50] if line.strip()]
     for line in lines[:SAMPLES]:
-        try:
+        with suppress(Damage):
             yield decoder.loads(line)
-        except Damage:
-            continue
 
 
 def _has_lines(text: str) -> bool:

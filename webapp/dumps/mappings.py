@@ -87,8 +87,7 @@ def by_shape(shapes: dict[str, list[Any]], records: int, used: set[str]) -> dict
     if records < _LEAST:
         return {}
     mapping: dict[str, str] = {}
-    tests = (("time", _is_time), ("role", _is_role), ("session", _is_session))
-    for field, test in tests:
+    for field, test in (("time", _is_time), ("role", _is_role), ("session", _is_session)):
         fitting = [path for path, values in whole.items() if path not in mapping.values() and test(path, values)]
         if fitting:
             mapping[field] = max(fitting, key=lambda path: field == "session" and bool(_RUN.search(path)))

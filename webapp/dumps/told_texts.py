@@ -34,7 +34,11 @@ def told_texts(records: list[dict[str, Any]]) -> list[dict[str, str]]:
     for path, text, is_told in (found for record in records for found in _texts(record, "$", False, False)):
         if text.strip() and (is_told or _is_named(path)) and not is_no_answer(path):
             columns[path].append(text)
-    speaking = {path: sum(map(_may_be_said, texts)) for path, texts in columns.items() if len(texts) > 1}
+    speaking = {
+        path: sum(is_speech(text) or text.lstrip()[:1] in ("{", "[") for text in texts)
+        for path, texts in columns.items()
+        if len(texts) > 1
+    }
     ranked = sorted(filter(speaking.get, speaking), key=lambda path: (_is_named(path), speaking[path]), reverse=True)
     return [_mapping(path) for path in ranked[:_MOST]]
 
@@ -75,10 +79,6 @@ def _are_alike(values: list[Any], by_writer: bool) -> bool:
 
 def _is_named(path: str) -> bool:
     return bool(_WRITTEN.search(re.split(r"[.\]]", path)[-1]))
-
-
-def _may_be_said(text: str) -> bool:
-    return is_speech(text) or text.lstrip()[:1] in ("{", "[")
 
 
 def _mapping(path: str) -> dict[str, str]:

@@ -16,7 +16,7 @@ from webapp.dumps.base import (
 )
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
-from webapp.dumps.documents import SessionOf, document_session, entries_of, grouped, joined_runs, with_list
+from webapp.dumps.documents import SessionOf, document_session, entries_of, grouped, joined_runs
 from webapp.dumps.linked_turns import Side
 from webapp.dumps.messages.pieces import Piece, call
 from webapp.dumps.messages.turns import each_filled, each_with, event_turns, turns_of
@@ -48,11 +48,8 @@ class Codex(Declared):
         return 90 if old and all(line.get("type") in _ITEMS or "record_type" in line for line in lines[1:]) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        if _is_older_file(head):
-            extra, items = with_list(source, head, "items")
-            name = id_text(as_object(extra.get("session")).get("id"))
-            return iter([SessionEntries(name or source.stem, items, extra=extra)])
-        return grouped(source, head, _session_namer())
+        older = super().sessions(source, head) if _is_older_file(head) else None
+        return older or grouped(source, head, _session_namer())
 
     def ids_of(self, entry: dict[str, Any]) -> dict[str, Any]:
         """Ids of items and of calls; a call and its output share one, so each kind of item has its own."""

@@ -157,6 +157,7 @@ def block(value: Any) -> Iterator[Piece]:
         yield Piece(_VALUES[kind], spoken, call={"arguments": spoken} if kind == "tool_call" else None)
         return
     wrapped = next((key for key in (*_WRAPPED_CALLS, *_WRAPPED_RESULTS) if isinstance(value.get(key), dict)), None)
+    is_untyped_result = "type" not in value and isinstance(value.get("tool_use_id"), str)  # Claude's Agent SDK's
     if kind == "toolRequest" or kind == "toolResponse":
         yield from _goose(value)
     elif wrapped is not None:
@@ -172,7 +173,7 @@ def block(value: Any) -> Iterator[Piece]:
             yield _result({"output": value["output"], "name": value.get("name"), "id": value.get("id")})
         elif kind == "tool-call" and value.get("result") is not None:  # Chatbox's
             yield Piece.of_result(value["result"], piece.name, piece.id)
-    elif kind in _RESULTS or (isinstance(kind, str) and kind.endswith("_tool_result")) or _is_untyped_result(value):
+    elif kind in _RESULTS or (isinstance(kind, str) and kind.endswith("_tool_result")) or is_untyped_result:
         yield _result(value)
     elif isinstance(kind, str) and kind.endswith("_call"):
         yield from item_call(value)
@@ -185,11 +186,6 @@ def block(value: Any) -> Iterator[Piece]:
         if isinstance(inner.get("value"), str) or isinstance(inner.get("content"), list):  # OpenAI's Assistants, Amazon
             texts = content(inner.get("value", inner.get("content")))
         yield from texts or _unread(value, kind)
-
-
-def _is_untyped_result(block: dict[str, Any]) -> bool:
-    """As Claude's Agent SDK has its blocks as dicts."""
-    return "type" not in block and isinstance(block.get("tool_use_id"), str)
 
 
 def _is_function_call(block: dict[str, Any]) -> bool:

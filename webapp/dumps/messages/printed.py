@@ -105,11 +105,6 @@ def printed_block(value: str) -> dict[str, Any] | None:
     return unprinted(value) if _BLOCK.match(value) else None
 
 
-def _is_block(value: Any) -> bool:
-    """Whether this is a block of an answer's content."""
-    return isinstance(value, dict) and value.get("type") in _BLOCKS
-
-
 def printed_list(value: str) -> list[Any] | None:
     """The objects of a list that Python printed; None where it is none."""
     value_ = _read(value) if re.match(r"\[[A-Z]\w{0,80}+\(", value) else None
@@ -130,7 +125,8 @@ def printed_records(text: str, is_whole: Callable[[dict[str, Any]], bool]) -> It
         value = _read(text[match.end() : at].strip())
         if isinstance(value, dict | list):
             items = value if isinstance(value, list) else [value]
-            if isinstance(value, list) and value and all(map(_is_block, value)):
+            are_blocks = (isinstance(item, dict) and item.get("type") in _BLOCKS for item in items)
+            if isinstance(value, list) and value and all(are_blocks):
                 items = [{"role": "assistant", "content": items}]
             wholes = [isinstance(item, dict) and is_whole(item) for item in items]
             messages = [

@@ -35,13 +35,14 @@ class Reading(NamedTuple):
     calls: tuple[Call, ...]
 
 
-def readings(events: Iterable[dict[str, Any]], body: Any, choice: int) -> dict[str, Reading]:
-    """By rule what it makes of a choice, counted from 0, of chat completions; without those that read what `body` says.
+def _readings(answer: Answer, raw: str) -> dict[str, Reading]:
+    """By rule what it makes of the choice that says `raw`, of chat completions; without those that read what we do.
 
     Nothing of other streams: of those there is one way to read them.
     """
-    choices = as_list(as_object(body).get("choices"))
-    deltas = list(_deltas(events, choice))
+    choices = as_list(as_object(answer.body).get("choices"))
+    choice = next((at for at, choice in enumerate(choices) if _says(choice, raw)), 0)
+    deltas = list(_deltas(answer.events, choice))
     if choice >= len(choices) or not deltas:
         return {}
     ours = _of_message(as_object(as_object(choices[choice]).get("message")))
@@ -121,12 +122,6 @@ def stream_view(entry: Any, raw: str) -> StreamView | None:
                 rows = zip(pieces, adds, _spans(answer, raw), strict=True)
                 return StreamView([Chunk(*row) for row in rows], _readings(answer, raw))
     return None
-
-
-def _readings(answer: Answer, raw: str) -> dict[str, Reading]:
-    choices = as_list(as_object(answer.body).get("choices"))
-    choice = next((at for at, choice in enumerate(choices) if _says(choice, raw)), 0)
-    return readings(answer.events, answer.body, choice)
 
 
 def _streams(value: Any, depth: int) -> Iterator[tuple[list[str], list[Any]]]:

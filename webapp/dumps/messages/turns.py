@@ -82,7 +82,8 @@ def message_turns(
     role = role_of(message)
     parts = pieces(message)
     if role == "tool-call":  # of smolagents, which tells calls as a text
-        role, parts = "assistant", [*_told_calls(joined(parts) or "")] or parts
+        listed = from_repr((joined(parts) or "").partition("\n")[2])  # of "Calling tools:" and what Python prints
+        role, parts = "assistant", [call(item) for item in listed or () if isinstance(item, dict)] or parts
     answered = text(message.get("tool_call_id"))
     if (
         role == "tool" and not answered and any(piece.kind == "call" for piece in parts)
@@ -91,12 +92,6 @@ def message_turns(
     if role in ("tool", "function") and (answered or not any(piece.kind == "result" for piece in parts)):
         parts = [Piece("result", joined(parts), text(message.get("name")) or text(message.get("function")), answered)]
     return turns_of(parts, role, conversation, once=once, **about)
-
-
-def _told_calls(raw: str) -> Iterator[Piece]:
-    """The calls of "Calling tools:" and what Python prints of a list of them."""
-    calls = from_repr(raw.partition("\n")[2])
-    yield from (call(item) for item in calls or () if isinstance(item, dict))
 
 
 def turns_of(
