@@ -10,9 +10,7 @@ from typing import Any, NamedTuple
 
 from webapp.dumps.json_path import at, holds
 from webapp.dumps.messages.chat_streams import joined, or_empty, responses
-from webapp.dumps.messages.pieces import content
-from webapp.dumps.messages.pieces import joined as said
-from webapp.dumps.values import text
+from webapp.dumps.values import as_object, text
 
 
 class _Row(NamedTuple):
@@ -150,9 +148,7 @@ def mistral(events: list[dict[str, Any]]) -> dict[str, Any]:
     for event in events:
         place = {"output_index": event.get("output_index"), "content_index": event.get("content_index")}
         if event.get("type") == "message.output.delta":
-            same.append(
-                {"type": "response.output_text.delta", "delta": said(content(event.get("content"))) or "", **place}
-            )
+            same.append({"type": "response.output_text.delta", "delta": _text_of(event.get("content")), **place})
         elif event.get("type") == "function.call.delta":
             call = {"type": "function_call", "call_id": event.get("tool_call_id"), "name": event.get("name")}
             written = or_empty(event.get("arguments"))
@@ -161,3 +157,9 @@ def mistral(events: list[dict[str, Any]]) -> dict[str, Any]:
                 {"type": "response.function_call_arguments.delta", "delta": written, **place},
             ]
     return {**responses(same), "usage": events[-1].get("usage"), "model": events[0].get("model")}
+
+
+def _text_of(content: Any) -> str:
+    """The text of a content: itself, or of its part or parts that are texts; a thought is none."""
+    parts = content if isinstance(content, list) else [content]
+    return "".join(part if isinstance(part, str) else text(as_object(part).get("text")) or "" for part in parts)
