@@ -94,18 +94,12 @@ def tool_before(raw: str, at: int) -> str | None:
     """The name of the tool that stands right before a value at `at`, in the markup of any family."""
     before = raw[max(0, at - WIDTH) : at]
     matches = [match for sign, pattern in _with_names if sign in before and (match := pattern.search(before))]
-    if _may_stand_alone(before) and (match := _named_alone.search(before)):
+    if match := _named_alone.search(before):
         matches.append(match)
     if not matches:
         return None
     first = min(matches, key=lambda match: match.start())
     return re.sub(r"^functions\.|:\d+$|[.:]+$", "", first["name"])
-
-
-def _may_stand_alone(before: str) -> bool:
-    """Whether a tool's name may be a line of its own: the last one, or the last one before special tokens."""
-    line = before.rstrip().rpartition("\n")[2]
-    return "|>" in before or "｜>" in before or (" " not in line and ("_" in line or "." in line))
 
 
 def tool_of(value: object) -> str | None:

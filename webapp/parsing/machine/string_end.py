@@ -87,9 +87,7 @@ after_key = later(
     re.VERBOSE,
 )
 _closed_string = later(r"""(?:"(?:[^"\\\n]|\\.){0,300}+"|'[^'\\\n]{0,300}+')\s{0,200}+(?:[,\])"'\d]|\Z)""")
-_closed_number = later(r"(?:-?[\d.]++|[A-Za-z]++)\s{0,50}+(?:[,\]\"]|\Z|(?<=\s)(?:-?\d|true\b|false\b|null\b))")
 _one_word = later(r"\w++\Z")
-_last_closers = later(r"""\s{0,1000}+(?:[}\]]\s{0,200}+)*+(?:</[\w|]{1,40}+>\s*+|```\s*+)*+\Z""")
 _value_ahead = later(rf"""\s{{0,50}}+(?:["'“\[{{\d-]|{LITERAL})""")
 _colon = later(r"\s{0,200}+(?::(?!/)|=>)")
 
@@ -109,8 +107,6 @@ def score(machine: Machine, reading: StringReading, after: int) -> int:
 
 def closes_twice(raw: str, reading: StringReading, at: int) -> bool:
     """Whether the quote at `at` stands twice where it closes the string, which may have been opened by two as well."""
-    if reading.open_end - reading.start == 2:
-        return raw.startswith(raw[reading.start], at + 1)
     is_own = not reading.inner or (raw[at] == raw[reading.start] and reading.inner % 2 == 0)
     if not is_own or not _twice_at_end.match(raw, at):
         return False
@@ -118,12 +114,6 @@ def closes_twice(raw: str, reading: StringReading, at: int) -> bool:
 
 
 _twice_at_end = later(r"""(?<!\d['′]\d)(?<!\d['′ ]\d\d)(["'])\1(?=\s{0,50}+[,:=}\]])""")
-
-
-def is_apostrophe(raw: str, reading: StringReading, after: int) -> bool:
-    """Whether the single quote just before `after` stands between two letters."""
-    at = after - 1
-    return at - 1 > reading.open_end and raw[at - 1].isalnum() and raw[after : after + 1].isalpha()
 
 
 def _score_key(match: re.Match[str], reading: StringReading) -> int:
@@ -194,8 +184,6 @@ def _score_next(machine: Machine, reading: StringReading, match: re.Match[str]) 
     if raw[at] in "\"'":
         is_apart = at > match.start() or raw[at - 1 : at + 1] == '""'
         return CERTAIN if is_apart and _closed_string.match(raw, at, machine.end) else 0
-    if raw[at].isalnum() or raw[at] == "-":
-        return CERTAIN if _closed_number.match(raw, at, machine.end) else 0
     return 2
 
 
@@ -204,8 +192,6 @@ def _score_close(machine: Machine, reading: StringReading, match: re.Match[str])
     raw, at = machine.raw, match.end() - 1
     depth, end = len(machine.frames) - 1, machine.end
     open_inside = reading.opened(raw, "{}" if raw[at] == "}" else "[]", match.start()) > 0
-    if _last_closers.match(raw, at, end):
-        return CERTAIN
     if open_inside and reading.inner:
         return 2
     closers = 0

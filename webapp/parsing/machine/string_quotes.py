@@ -21,12 +21,11 @@ _closing_mark = later(r"\s{0,50}(?:```|</(?P<name>[\w|]{1,40})>)")
 _other_closer = later(r"""['’`]\s{0,20}+(?:[}\]]\s{0,60}+){1,4},\s{0,60}\Z""")
 _other_quotes = later(r"(?<!\w)['’`]|['’`](?!\w)|[„“”]")
 _spaced_comma = later(r"""(?:,\s{0,60}|\n\s{0,200})\Z""")
-_spaced_colon = later(r":\s")
 
 
 def opens_next(machine: Machine, reading: StringReading, at: int) -> int:
     """Where the string should have ended if the quote at `at` opens what comes next: `"a": "b, "c": 1`; else -1."""
-    if reading.where != "k" and not reading.inner and machine.raw[reading.start] != "'":
+    if reading.where != "k":
         closer = _other_closer.search(machine.raw, max(reading.open_end, at - 200), at)
         if closer and closed_by_another(machine.raw, reading, closer.start() + 1):
             return closer.start() + 1 if _rest_of_key.match(machine.raw, at + 1, machine.end) else -1
@@ -88,8 +87,6 @@ def _opens_next_key(machine: Machine, reading: StringReading, at: int) -> int:
         return -1
     if reading.opened(raw, "{}", at) > 0:
         return -1
-    if string_end.score(machine, reading, at + 1) >= string_end.CERTAIN:
-        return -1
     return _trimmed(raw, reading.open_end, before.start(), ", \t\r\n")
 
 
@@ -113,8 +110,6 @@ def _key_without_quote(machine: Machine, reading: StringReading, at: int) -> int
     """A key's string that reaches past its colon lacks its closing quote: `{"a: 1, "b": 2}`."""
     raw = machine.raw
     after = None if reading.inner else string_end.after_key.match(raw, at + 1, machine.end)
-    if after and after.lastgroup == "colon" and not _spaced_colon.search(raw, reading.open_end, at):
-        return -1
     if after and after.lastgroup == "pair" and raw[at - 1] == ":":
         return -1  # the colon slipped inside
     colon = colon_inside(machine, reading)
@@ -133,11 +128,7 @@ def line_ends_it(machine: Machine, reading: StringReading, at: int) -> int:
     if reading.where == "k" or reading.inner % 2:
         return -1
     next_line = (_next_line_key if reading.where == "v" else _next_line_item).match(raw, at, end)
-    if not next_line or machine.look < 0:
-        return -1
-    if reading.opened(raw, "{}", at) > 0:
-        return -1
-    return _trimmed(raw, reading.open_end, at, ", \t\r")
+    return _trimmed(raw, reading.open_end, at, ", \t\r") if next_line and machine.look >= 0 else -1
 
 
 def end_of_unclosed(machine: Machine, reading: StringReading) -> int:

@@ -104,7 +104,7 @@ def _walk(machine: Machine, reading: StringReading, run: re.Pattern[str], at: in
         else:
             if char == '"':
                 reading.patches.append(edit_at(raw, "unescaped_quote", at, at, "\\"))
-            reading.inner += char not in "'’" or not string_end.is_apostrophe(raw, reading, at + 1)
+            reading.inner += 1
             at += 1
 
 

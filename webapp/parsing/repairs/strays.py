@@ -65,10 +65,7 @@ def ellipsis(machine: Machine, match: re.Match[str]) -> bool:
     start = match.start()
     if machine.comma >= 0:
         machine.unpatch(machine.comma, machine.comma + 1)
-        if machine.patches and machine.patches[-1].span.end > machine.comma:
-            machine.patch("ellipsis", machine.comma, machine.comma + 1)
-        else:
-            start = machine.comma
+        start = machine.comma
         machine.comma, machine.state = -1, "a"
     elif machine.state in "kv" and (comma := _comma.match(machine.raw, after, machine.end)):
         after = comma.end()
@@ -126,14 +123,7 @@ def stray_mark(machine: Machine, match: re.Match[str]) -> bool:
     `*"a"*: 1`.
     """
     scalar = match["scalar"]
-    is_alone = (
-        not scalar
-        and machine.state == "v"
-        and machine.inside == "["
-        and not machine.frames[-1].count
-        and machine.comma < 0
-    )
-    if is_alone and _empty.match(machine.raw, match.end(), machine.end):
+    if not scalar and machine.inside == "[" and _empty.match(machine.raw, match.end(), machine.end):
         return machine.replace("stray_mark", match)
     if not (scalar or _behind[machine.state].match(machine.raw, match.end(), machine.end)):
         return False
