@@ -17,7 +17,7 @@ from webapp.dumps.messages.calls import CAME_OF, TOOLS
 from webapp.dumps.messages.langchain import SERVED
 from webapp.dumps.messages.printed import printed_objects
 from webapp.dumps.messages.streams import chunks
-from webapp.dumps.programs import BEGIN, CLOUDWATCH, LEVELS, LINES, SETTINGS, answerless, is_of_chats, looks_like
+from webapp.dumps.programs import BEGIN, LEVELS, LINES, SETTINGS, answerless, is_of_chats, looks_like
 from webapp.dumps.records import Turn, UnknownFormat
 from webapp.dumps.source import DumpHead, Source
 from webapp.dumps.text_records import is_unnamed_table
@@ -267,7 +267,8 @@ def _speaks(head: DumpHead) -> bool:
     """Whether somebody seems to speak in it, so that passing it over in a folder is worth a word."""
     if is_of_chats(head) or (head.shape == "text" and _ADDRESS.search(head.text)):
         return True
-    if answerless({str(key) for sample in head.objects for key in sample}) not in (None, CLOUDWATCH):
+    bare = answerless({str(key) for sample in head.objects for key in sample})
+    if bare is not None and "CloudWatch" not in bare:  # whose events hold any log
         return False
     if head.shape == "sqlite":
         return bool(_TOLD.search(jsontext.dumps(list(head.items.values())))) or _of_mappings(head) is not None
