@@ -64,7 +64,6 @@ class Tracer:
         edits: Sequence[Edit] = (),
         *,
         note: str | None = None,
-        score: float | None = None,
         strict: bool = True,
         offers: bool = True,
         finite: bool = False,
@@ -84,7 +83,7 @@ class Tracer:
         self.offered = self.offered or (offers and fault is not None)
         is_finite = finite or (strict and "NaN" not in text and "Infinity" not in text)
         is_json = is_finite and not fault and not edits
-        attempt = Attempt(strategy, span, outcome, None, edits, score, fault, note, decoded.value, is_json=is_json)  # type: ignore[arg-type]
+        attempt = Attempt(strategy, span, outcome, None, edits, None, fault, note, decoded.value, is_json=is_json)  # type: ignore[arg-type]
         return self._keep(attempt)
 
     def record(
@@ -102,11 +101,9 @@ class Tracer:
         attempt = Attempt(strategy, span, "accepted", None, tuple(edits), None, None, note, value, site, is_json)
         return self._keep(attempt)
 
-    def reject(
-        self, strategy: str, span: Span, reason: str, *, note: str | None = None, score: float | None = None
-    ) -> Attempt:
+    def reject(self, strategy: str, span: Span, reason: str, *, note: str | None = None) -> Attempt:
         """Record a candidate that was looked at and not decoded, and why."""
-        return self._keep(Attempt(strategy, span, "rejected", reason, (), score, None, note))
+        return self._keep(Attempt(strategy, span, "rejected", reason, (), None, None, note))
 
     def fail(
         self,

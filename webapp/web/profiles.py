@@ -13,7 +13,7 @@ from webapp.extensions import db
 from webapp.gate.judging import OUTCOMES
 from webapp.gate.reports import SHORT
 from webapp.parsing import helps, profile, profiles, why_absent
-from webapp.parsing.profiles._about import GROUPS, group_of, words_of_release
+from webapp.parsing.profiles._about import GROUPS, OWN, words_of_release
 from webapp.parsing.profiles._about import REPORTS as REPORTED
 from webapp.store import tasks
 from webapp.store.compare import scoreboard
@@ -68,7 +68,7 @@ def line(name: str) -> ProfileLine:
         helps().get(name, ""),
         "\n".join(filter(None, (getattr(parser, "about", ""), words_of_release(name, parser.version)))),
         REPORTS.get(getattr(parser, "report", None) or ""),
-        group_of(parser),
+        getattr(parser, "group", None) or OWN,
         why_absent(parser),
     )
 

@@ -26,18 +26,12 @@ _RELEASE = re.compile(r"^Source: \S+ ([^ ,]+)", re.MULTILINE)
 _IN_PYTHON = "The original is TypeScript: here Python's decoder words the errors, and large integers stay exact."
 
 
-def group_of(profile: Any) -> str:
-    """A profile's group: what it says itself, else by its report; one that says nothing is somebody's own."""
-    group: str | None = getattr(profile, "group", None)
-    return group or (REPORTS if getattr(profile, "report", None) else OWN)
-
-
 @dataclass(frozen=True)
 class Described:
     """A profile that `parser` runs. All but name, version and `run` is optional for a profile of your own.
 
     `report` is the number of the field report that describes the parser (for example "004"), or None.
-    `group` is one of `GROUPS`; without one it goes by its report.
+    `group` is one of `GROUPS`.
     `about` says in plain words what it does, in which order, and where it departs from its report.
     `original` is the language of a parser that is not Python, where its errors stand in the words of Python's decoder.
     `roots` is which of several values it gives: all, tools (objects with "tool" alone), first, best, or list (one
@@ -64,7 +58,7 @@ class Described:
 
 
 def described(
-    name: str, group: str = "", text: str = "", *, revision: int = 1, calls: Sequence[str] = (), **fields: Any
+    name: str, group: str = REPORTS, text: str = "", *, revision: int = 1, calls: Sequence[str] = (), **fields: Any
 ) -> Callable[[Callable[[Tracer], None]], Described]:
     """Makes a profile of a function: its docstring, or `text`, is its help in a line, then paragraphs about it.
 

@@ -38,18 +38,12 @@ class OwnParser:
     def __init__(self, spec: ParserSpec) -> None:
         self.spec = spec
         self.name = spec.name
-
-    @property
-    def help(self) -> str:
-        return f"Your own, run unchanged: {self.spec.target}"
-
-    @cached_property
-    def about(self) -> str:
-        where = f"in {self.spec.folder}" if self.spec.command else f"by {self.spec.python} in {self.spec.folder}"
-        limits = f"{self.spec.seconds:g} s and {self.spec.memory >> 20:,} MB for a response"
-        return (
-            f"{self.spec.target}, run {where}, in a process of its own with at most {limits}; configured by "
-            f"{self.spec.origin}. {_COMMAND if self.spec.command else _SEEN}"
+        self.help = f"Your own, run unchanged: {spec.target}"
+        where = f"in {spec.folder}" if spec.command else f"by {spec.python} in {spec.folder}"
+        limits = f"{spec.seconds:g} s and {spec.memory >> 20:,} MB for a response"
+        self.about = (
+            f"{spec.target}, run {where}, in a process of its own with at most {limits}; configured by {spec.origin}. "
+            f"{_COMMAND if spec.command else _SEEN}"
         )
 
     @cached_property

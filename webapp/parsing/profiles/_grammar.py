@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -11,13 +10,12 @@ from typing import Any
 
 from webapp.parsing.edit import Span, stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._steps import Refused, derived, give_calls, refuse
+from webapp.parsing.profiles._steps import Refused, derived, escapes, give_calls, refuse, value_end
 from webapp.parsing.trace import Attempt
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 NO_UTF8 = "ValidationError: a text that is no UTF-8: no call is given"
 _NAME = re.compile(r'"name"\s*:\s*"([^"]*)"')
-_decoder = json.JSONDecoder()
 
 
 @dataclass
@@ -155,22 +153,15 @@ class Grammar:
         if span.start == span.end or self.pairs:
             value = {"name": name, "arguments": self.pairs.read(span.of(tracer.raw)) if self.pairs else {}}
             return derived(tracer, Span(call.start, call.end), value, f"calls {name}")
-        end = _first_end(tracer.raw, span) if self.first else span.end
-        return tracer.attempt("tagged", Span(span.start, end), note=f"calls {name}")
-
-
-def _first_end(raw: str, span: Span) -> int:
-    """The end of the first JSON value; of the whole where none begins it."""
-    try:
-        return span.start + _decoder.raw_decode(span.of(raw))[1]
-    except (ValueError, RecursionError):
-        return span.end
+        length = value_end(span.of(tracer.raw)) if self.first else -1
+        span = Span(span.start, span.start + length) if length >= 0 else span
+        return tracer.attempt("tagged", span, note=f"calls {name}")
 
 
 def _nameless(tracer: Tracer, span: Span) -> Attempt:
     """A call without a name is one where its arguments are an object that has both. Raises `Refused`."""
     attempt = tracer.attempt("tagged", span, note="a call without a name")
-    if attempt.error and attempt.error.type != "JSONDecodeError":
+    if escapes(attempt):
         raise Refused
     name = attempt.value.get("name", "") if isinstance(attempt.value, dict) else ""
     if not attempt.ok:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import warnings
@@ -17,7 +16,7 @@ from webapp.parsing.profiles._about import SERVERS, Described, described
 from webapp.parsing.trace import Attempt
 
 LONGEST = 200_000  # characters that a decoder written in Python is given: its time is minutes beyond
-_LIBRARIES = {"json5": ("json5", "loads"), "yaml": ("yaml", "safe_load")}
+_DECODERS = {"literal": ("ast", "literal_eval"), "json5": ("json5", "loads"), "yaml": ("yaml", "safe_load")}
 Step = Callable[[Tracer], bool]
 """Tries one reading of the whole text; whether that decided, be it with a value or with a refusal."""
 Check = Callable[[Any], str]
@@ -25,6 +24,11 @@ Check = Callable[[Any], str]
 Rule = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 """a pattern and what `re.sub` puts in the place of each match"""
 BRACE = re.compile("[{}]")
+_decoder = json.JSONDecoder()
+# What `\s` matches in JavaScript (ECMA-262, WhiteSpace and LineTerminator); Python's differs in six characters.
+_POINTS = (*range(9, 14), 0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF)
+WHITE = "".join(map(chr, _POINTS))
+_GIVEN_UP = "another call cannot be read: none is given"
 _IF_ONE_FAILS = "; so it is where one call fails: none is given, and the caller sees no error."
 
 
@@ -49,6 +53,14 @@ def balanced(raw: str, start: int = 0, end: int | None = None) -> Iterator[Span]
             count -= 1
             if count == 0 and begin >= 0:
                 yield Span(begin, match.end())
+
+
+def value_end(raw: str, start: int = 0) -> int:
+    """Where the JSON value ends that begins at `start`; -1 where none can be read."""
+    try:
+        return _decoder.raw_decode(raw, start)[1]
+    except (ValueError, RecursionError):
+        return -1
 
 
 def completed(raw: str, end: int, closers: str, until: int | None = None) -> list[Edit]:
@@ -77,47 +89,46 @@ def choose_if_ok(tracer: Tracer, attempt: Attempt) -> bool:
     return attempt.ok
 
 
+def escapes(attempt: Attempt) -> bool:
+    """Whether the decoder failed with an error that its callers do not catch, such as one of nesting."""
+    return attempt.error is not None and attempt.error.type != "JSONDecodeError"
+
+
 def refuse(tracer: Tracer, attempt: Attempt, reason: str) -> Attempt:
     """Make what decoded a failure of the original's own; which attempt that is."""
     tracer.offered = True
     return tracer.amend(attempt, outcome="failed", reason=reason)
 
 
-def give_all(tracer: Tracer, attempts: Iterable[Attempt], given_up: str) -> None:
-    """Make the attempts the result, each of which is made when the one before has not failed: all of them or none."""
-    made: list[Attempt] = []
-    for attempt in attempts:
-        if attempt.outcome == "failed":
-            for earlier in made:
-                tracer.amend(earlier, outcome="rejected", reason=given_up)
-            return
-        made += [attempt] if attempt.ok else []
-    for attempt in made:
-        tracer.choose(attempt)
-
-
 class Refused(Exception):
     """A call, whose failure is recorded, makes a server refuse the request: none that it read before is given."""
 
 
-def give_each(tracer: Tracer, attempts: Iterable[Attempt]) -> None:
-    """Make every attempt that decoded the result, unless one is `Refused`."""
+def give(tracer: Tracer, attempts: Iterable[Attempt], given_up: str = _GIVEN_UP, *, all_or_none: bool = True) -> None:
+    """Make every attempt that decoded the result; none where one is `Refused`, or has failed with `all_or_none`."""
+    made: list[Attempt] = []
     try:
         for attempt in attempts:
-            choose_if_ok(tracer, attempt)
+            if all_or_none and attempt.outcome == "failed":
+                raise Refused
+            made += [attempt] if attempt.ok else []
     except Refused:
-        tracer.chosen.clear()
+        for earlier in made:
+            tracer.amend(earlier, outcome="rejected", reason=given_up)
+    else:
+        for attempt in made:
+            tracer.choose(attempt)
 
 
 def give_calls(tracer: Tracer, attempts: Iterable[Attempt]) -> None:
-    """As `give_each`; where there is none, the response is plain text."""
-    give_each(tracer, attempts)
+    """Make every call that decoded the result, unless one is `Refused`; without any the response is plain text."""
+    give(tracer, attempts, all_or_none=False)
     if not tracer.attempts:
         tracer.reject("tagged", whole(tracer.raw), "no call begins in it: plain text")
 
 
 def reader(
-    name: str, begins: str, *, all_or_none: bool = False, strategy: str = "tagged", **fields: Any
+    name: str, begins: str, source: str, *, all_or_none: bool = False, strategy: str = "tagged", **fields: Any
 ) -> Callable[[Callable[[Tracer], Iterable[Attempt]]], Described]:
     """Makes a model server's profile of a function that tries every call: all that decode are the result.
 
@@ -132,15 +143,12 @@ def reader(
             if begin < 0:
                 tracer.reject(strategy, whole(tracer.raw), f"no {words}: plain text")
                 return
-            if all_or_none:
-                give_all(tracer, tries(tracer), "another call cannot be read: none is given")
-            else:
-                give_each(tracer, tries(tracer))
+            give(tracer, tries(tracer), all_or_none=all_or_none)
             if not tracer.attempts:
                 lost = "no complete call: none is given, this text is lost"
                 tracer.fail(strategy, Span(begin, len(tracer.raw)), lost)
 
-        text = (tries.__doc__ or "").replace("\n\n", f"\n\n{plain} ", 1)
+        text = (tries.__doc__ or "").replace("\n\n", f"\n\n{plain} ", 1) + f"\n\nSource: {source}."
         return described(name, SERVERS, text, **{"roots": "all", **fields})(parser)
 
     return profile
@@ -155,31 +163,16 @@ def decode_other(tracer: Tracer, decoder: str, span: Span, note: str, edits: Seq
     if len(text) > LONGEST:
         reason = f"stopped: a text of more than {LONGEST:,} characters is not given to this decoder"
         return tracer.fail(decoder, span, reason)
+    module, name = _DECODERS[decoder]
     try:
-        value = _decoded(decoder, text)
+        with warnings.catch_warnings():  # of escapes unknown to Python, which are an error under -W error
+            warnings.simplefilter("ignore")
+            value = getattr(import_module(module), name)(text)
     except Exception as error:  # noqa: BLE001 — whatever a library raises on such a text is its outcome
         return tracer.fail(decoder, span, f"{type(error).__name__}: {failure_of(error)['said']}")
     if words := no_json(value):
         return tracer.reject(decoder, span, words)
     return rewritten(tracer, decoder, span, plain(value), note)
-
-
-def _decoded(decoder: str, text: str) -> Any:
-    if decoder == "literal":
-        with warnings.catch_warnings():  # of unknown escapes, which are an error under -W error
-            warnings.simplefilter("ignore")
-            return ast.literal_eval(text)
-    module, name = _LIBRARIES[decoder]
-    return getattr(import_module(module), name)(text)
-
-
-def stepwise(name: str, group: str, *steps: Step, **fields: Any) -> Callable[[str], Described]:
-    """A profile that tries each step in turn, until one has decided; of a text that says what it does."""
-
-    def parser(tracer: Tracer) -> None:
-        any(step(tracer) for step in steps)
-
-    return lambda text: described(name, group, text, **fields)(parser)
 
 
 def empty(spaces: str | None = "") -> Step:
@@ -225,21 +218,6 @@ def made(change: Callable[[Any], Any], note: str, *, strict: bool = True) -> Ste
         return choose_if_ok(tracer, attempt)
 
     return step
-
-
-def no_prototype(value: Any) -> str:
-    """What the Vercel AI SDK refuses: a key that would reach an object's prototype in JavaScript, at any depth."""
-    stack = [value]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, dict):
-            constructor = node.get("constructor")
-            if "__proto__" in node or (isinstance(constructor, dict) and "prototype" in constructor):
-                return "SyntaxError: Object contains forbidden prototype property"
-            stack += node.values()
-        elif isinstance(node, list):
-            stack += node
-    return ""
 
 
 def edits_of(raw: str, span: Span, rules: Sequence[Rule]) -> list[Edit]:

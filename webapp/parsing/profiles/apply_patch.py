@@ -71,14 +71,15 @@ class _Reader:
         hunk = self.hunks[-1]
         chunks: list[dict[str, Any]] = hunk["chunks"]
         last = chunks[-1] if chunks else None
+        is_empty = last is not None and _is_empty(last)
         if line.startswith(MOVE) and not last and "move_to" not in hunk:
             hunk["move_to"] = line.removeprefix(MOVE)
         elif line == "@@" or line.startswith("@@ "):
-            if last and _is_empty(last):
+            if is_empty:
                 raise _Invalid(_unexpected(line), number)
             chunks.append(_chunk(line[3:] or None))
         elif line == "*** End of File":
-            if last and _is_empty(last):
+            if is_empty:
                 raise _Invalid(_NO_LINES, number)
             if last:
                 last["end_of_file"] = True
@@ -92,7 +93,7 @@ class _Reader:
                 if line[:1] in ("", " ", sign):
                     chunks[-1][lines].append(line[1:])
         else:
-            raise _Invalid(_no_context(line) if last and not _is_empty(last) else _unexpected(line), number)
+            raise _Invalid(_unexpected(line) if is_empty or not last else _no_context(line), number)
 
 
 _FIELDS: dict[str, Any] = {"add": lambda: {"content": ""}, "delete": dict, "update": lambda: {"chunks": []}}

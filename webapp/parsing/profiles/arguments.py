@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from webapp.parsing.decode import BRACKETS, CLOSERS
-from webapp.parsing.edit import Edit, Span
+from webapp.parsing.edit import Edit, Span, stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._about import ARGUMENTS, Described
+from webapp.parsing.profiles._about import ARGUMENTS, Described, described
 from webapp.parsing.profiles._jiter import by_jiter
-from webapp.parsing.profiles._steps import Step, choose_if_ok, empty, loads, made, no_prototype, stepwise, whole
-from webapp.parsing.profiles.four_tier import WHITE
-from webapp.parsing.profiles.partial_json import by_partial_json
+from webapp.parsing.profiles._steps import WHITE, Step, choose_if_ok, decode_other, empty, escapes, loads, made, whole
+from webapp.parsing.profiles.partial_json import by_partial_json, no_prototype
 
 
 def _closed(tracer: Tracer) -> bool:
@@ -59,10 +58,8 @@ def _refuse_empty(tracer: Tracer) -> bool:
     return not tracer.raw
 
 
-def _other_error(tracer: Tracer) -> bool:
-    """Whether the last attempt failed with an error that the original does not catch."""
-    error = tracer.attempts[-1].error
-    return error is not None and error.type != "JSONDecodeError"
+def _escaped(tracer: Tracer) -> bool:
+    return escapes(tracer.attempts[-1])
 
 
 _QUOTED = loads((re.compile(r"(?<!\\)'"), '"'), (re.compile(r"\\'"), "'"))
@@ -95,12 +92,59 @@ _MASTRA = (
 )
 
 
+_BARE_KEYS = re.compile(r"""'(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|[{,]\s*([A-Za-z_][A-Za-z0-9_]*)(?=\s*:)""", re.DOTALL)
+_CAUGHT_BY_ADK = ("SyntaxError", "IndentationError", "TabError", "ValueError", "UnicodeEncodeError")
+
+
+def _adk(tracer: Tracer) -> bool:
+    """Reads all, and what a fence holds, each as it is and with its bare keys quoted, until one decides."""
+    raw = tracer.raw
+    for strategy, span in (("whole", whole(raw)), ("fenced", _fenced(raw))):
+        if span and _decided_by_adk(tracer, strategy, span, []):
+            return True
+        if span and (edits := _quoted_keys(raw, span)) and _decided_by_adk(tracer, strategy, span, edits):
+            return True
+    return False
+
+
+def _fenced(raw: str) -> Span | None:
+    """What is between three ticks at both ends, less a word json in front, where that is anything."""
+    start, end = stripped(raw)
+    if end - start < 6 or not (raw.startswith("```", start, end) and raw.endswith("```", start, end)):
+        return None
+    span = stripped(raw, start + 3, end - 3)
+    if raw[span.start : min(span.end, span.start + 4)].lower() == "json":
+        span = stripped(raw, span.start + 4, span.end)
+    return span if span.start < span.end else None
+
+
+def _quoted_keys(raw: str, span: Span) -> list[Edit]:
+    """The edits that put quotes round bare keys behind { or a comma, outside of strings."""
+    matches = (match for match in _BARE_KEYS.finditer(raw, *span) if match[1])
+    return [Edit("unquoted_key", Span(*match.span(1)), match[1], f'"{match[1]}"') for match in matches]
+
+
+def _decided_by_adk(tracer: Tracer, strategy: str, span: Span, edits: Sequence[Edit]) -> bool:
+    """JSON, else a Python literal; decided too where an error escapes that the original does not catch."""
+    attempt = tracer.attempt(strategy, span, edits)
+    if escapes(attempt):
+        return True
+    if not attempt.ok:
+        attempt = decode_other(tracer, "literal", span, "read as a Python literal", edits)
+    return choose_if_ok(tracer, attempt) or not (attempt.reason or "").startswith(_CAUGHT_BY_ADK)
+
+
 def _as_object(value: Any) -> Any:
     return value if isinstance(value, dict) else {"value": value}
 
 
-def _arguments(name: str, *steps: Step, revision: int = 1, original: str = "") -> Callable[[str], Described]:
-    return stepwise(name, ARGUMENTS, *steps, revision=revision, original=original)
+def _arguments(name: str, *steps: Step, **fields: Any) -> Callable[[str], Described]:
+    """A profile that tries each step in turn, until one has decided; of a text that says what it does."""
+
+    def parser(tracer: Tracer) -> None:
+        any(step(tracer) for step in steps)
+
+    return lambda text: described(name, ARGUMENTS, text, **fields)(parser)
 
 
 plugins = (
@@ -202,13 +246,23 @@ plugins = (
 
         Source: ai 7.0.173, src/generate-text/parse-tool-call.ts, and @ai-sdk/provider-utils, secure-json-parse.ts.
     """),
-    _arguments("semantic-kernel", _refuse_empty, loads(), _other_error, _QUOTED, revision=2)(r"""
+    _arguments("semantic-kernel", _refuse_empty, loads(), _escaped, _QUOTED, revision=2)(r"""
         Semantic Kernel's `parse_arguments`: json.loads, else once more with single quotes made double.
 
         Reads the arguments of a native call. 1. No text is None: no arguments. 2. json.loads. 3. Else ' becomes ", also
         inside of strings, and \' becomes '; json.loads once more.
 
         Source: semantic-kernel 1.45.0, semantic_kernel/contents/function_call_content.py, parse_arguments.
+    """),
+    _arguments("google-adk", empty(), _adk, revision=2)("""
+        Google ADK over LiteLLM: JSON, else a Python literal, else with bare keys quoted, else without its fence.
+
+        Reads the arguments of a native call of a model that LiteLLM serves. 1. No text is {}. 2. json.loads, else
+        ast.literal_eval. 3. Both again with quotes round bare keys. 4. Of a text that begins and ends with ```, both
+        again over what is between, less a word json, and once more with quotes round bare keys. Gemini's own calls come
+        decoded and pass through no parser.
+
+        Source: google-adk 2.13.0, google/adk/models/lite_llm.py, _parse_tool_call_arguments.
     """),
     _arguments("kimi-cli", empty(), loads(strict=False))("""
         Kimi CLI (kosong): the arguments of a tool call by json.loads, raw line feeds in strings allowed; nothing is {}.

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any
 
 from webapp.parsing.edit import Span, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import AGENTS, described
 from webapp.parsing.profiles._grammar import ParameterPairs
-from webapp.parsing.profiles._steps import derived, whole
-from webapp.parsing.profiles.four_tier import WHITE
+from webapp.parsing.profiles._steps import WHITE, derived, whole
 
 _COMMAND = re.compile(r"```mswea_bash_command\s*\n(.*?)\n```", re.DOTALL)
 
@@ -177,15 +176,6 @@ _TOOL = re.compile(f"<({_TOOLS})>")
 _INSIDE = re.compile(f"<({_PARAMETERS})>|</({_TOOLS})>")
 
 
-class _ClineCall(NamedTuple):
-    """`closed`: its end was there."""
-
-    span: Span
-    name: str
-    arguments: dict[str, str]
-    closed: bool
-
-
 @described("cline", AGENTS, original="TypeScript")
 def cline(tracer: Tracer) -> None:
     """Cline's tool calls: <read_file><path>…</path></read_file>, with values that are texts; the first one is run.
@@ -198,21 +188,19 @@ def cline(tracer: Tracer) -> None:
 
     Source: cline 2.18.0 (npm), parseAssistantMessageV2. From version 3 on Cline takes native calls alone.
     """
-    calls = list(_cline_calls(tracer.raw))
-    for call in calls:
-        value = {"name": call.name, "arguments": call.arguments}
-        attempt = derived(tracer, call.span, value, f"calls {call.name}")
-        if call is calls[0]:
+    for span, name, arguments, is_closed in _cline_calls(tracer.raw):
+        attempt = derived(tracer, span, {"name": name, "arguments": arguments}, f"calls {name}")
+        if not tracer.chosen:
             tracer.choose(attempt)
-            tracer.truncated = not call.closed
+            tracer.truncated = not is_closed
         else:
             tracer.amend(attempt, outcome="rejected", reason="a tool has been used in this message: it is not run")
-    if not calls:
+    if not tracer.chosen:
         tracer.reject("tagged", whole(tracer.raw), "no tag with the name of a tool: plain text")
 
 
-def _cline_calls(raw: str) -> Iterator[_ClineCall]:
-    """Every call in its order. Linear."""
+def _cline_calls(raw: str) -> Iterator[tuple[Span, str, dict[str, str], bool]]:
+    """Every call in its order, with its name, its arguments, and whether its end is there. Linear."""
     at = 0
     while opening := _TOOL.search(raw, at):
         name, arguments, body = opening[1], dict[str, str](), opening.end()
@@ -228,7 +216,7 @@ def _cline_calls(raw: str) -> Iterator[_ClineCall]:
             if 0 <= first < last:
                 arguments["content"] = raw[first + len("<content>") : last].strip(WHITE)
         at = mark.end() if mark else len(raw)
-        yield _ClineCall(Span(opening.start(), at), name, arguments, mark is not None)
+        yield Span(opening.start(), at), name, arguments, mark is not None
 
 
 plugins = (aider, cline, mini_swe_agent, openhands)

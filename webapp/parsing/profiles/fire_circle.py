@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 from webapp.parsing.edit import Edit, Span, stripped
 from webapp.parsing.engine import Tracer
@@ -22,24 +22,20 @@ _ZOMBIE = "Text extraction failed: the model becomes a zombie and is left out of
 _GREPPED = "Text extraction successful: three numbers out of the text; the reasoning becomes its first 500 characters"
 
 
-class Snippet(NamedTuple):
-    """What is decoded, and what was done to get there; `lost` says that no closing fence was there."""
-
-    strategy: str
-    span: Span
-    edits: tuple[Edit, ...] = ()
-    notes: tuple[str, ...] = ()
-    lost: bool = False
-
-
 def read(tracer: Tracer) -> Attempt:
     """The one attempt that the program makes; chosen where it decodes and has the required keys."""
-    piece = _fence(tracer.raw)
-    if piece.lost:
-        return tracer.fail(piece.strategy, piece.span, "ValueError: substring not found", note="; ".join(piece.notes))
-    piece = _braces(tracer.raw, piece)
-    note = "; ".join(piece.notes) or None
-    attempt = tracer.attempt(piece.strategy, piece.span, piece.edits, note=note, strict=False)
+    raw, notes = tracer.raw, list[str]()
+    strategy, span = "whole", stripped(raw)
+    if label := next((label for label in LABELS if raw.find(label, *span) >= 0), ""):
+        strategy, start = "fenced", raw.find(label, *span) + len(label)
+        end = raw.find("```", start, span.end)
+        if end < 0 and label != "```":
+            lost = Span(start, span.end)
+            return tracer.fail(strategy, lost, "ValueError: substring not found", note=f"no fence closes {label}")
+        notes += ["no closing fence: all that follows"] if end < 0 else []
+        span = stripped(raw, start, end if end >= 0 else span.end)
+    span, edits = _braces(raw, span, notes)
+    attempt = tracer.attempt(strategy, span, edits, note="; ".join(notes) or None, strict=False)
     if attempt.ok and (reason := _missing(attempt.value)):
         attempt = refuse(tracer, attempt, reason)
     choose_if_ok(tracer, attempt)
@@ -59,28 +55,12 @@ def _missing(value: Any) -> str | None:
     return None
 
 
-def _fence(raw: str) -> Snippet:
-    whole = stripped(raw)
-    for label in LABELS:
-        opening = raw.find(label, whole.start, whole.end)
-        if opening < 0:
-            continue
-        start = opening + len(label)
-        end = raw.find("```", start, whole.end)
-        if end >= 0:
-            return Snippet("fenced", stripped(raw, start, end))
-        if label == "```":
-            return Snippet("fenced", stripped(raw, start, whole.end), notes=("no closing fence: all that follows",))
-        return Snippet("fenced", Span(start, whole.end), notes=(f"no fence closes {label}",), lost=True)
-    return Snippet("whole", whole)
-
-
-def _braces(raw: str, piece: Snippet) -> Snippet:
+def _braces(raw: str, span: Span, notes: list[str]) -> tuple[Span, list[Edit]]:
     """A leading `{{` loses one brace; whether or not it was there, a closing `}}` loses one too.
 
     Then what follows the brace that balances the first one is cut off; braces inside strings count.
     """
-    (start, end), edits, notes = piece.span, list(piece.edits), list(piece.notes)
+    (start, end), edits = span, list[Edit]()
     if raw.startswith("{{", start, end):
         edits.append(Edit("double_brace", Span(start, start + 1), "{", ""))
         notes.append("{{ loses a brace")
@@ -89,12 +69,11 @@ def _braces(raw: str, piece: Snippet) -> Snippet:
         end -= 1
         edits.append(Edit("double_brace", Span(end, end + 1), "}", ""))
         notes.append("}} loses a brace")
-    stop = piece.span.end
     first = next(balanced(raw, start, end), None) if raw.startswith("{", start, end) else None
     if first and first.end < end:
-        stop, edits = first.end, [edit for edit in edits if edit.span.end <= first.end]
-        notes.append(f"cut after the brace that balances the first: {end - stop} characters dropped")
-    return piece._replace(span=Span(piece.span.start, stop), edits=tuple(edits), notes=tuple(notes))
+        notes.append(f"cut after the brace that balances the first: {end - first.end} characters dropped")
+        return Span(span.start, first.end), [edit for edit in edits if edit.span.end <= first.end]
+    return span, edits
 
 
 def gives_up(tracer: Tracer, attempt: Attempt, then: str) -> None:

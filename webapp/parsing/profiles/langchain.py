@@ -10,7 +10,7 @@ from webapp.parsing.decode import BRACKETS, CLOSERS
 from webapp.parsing.edit import Edit, Span, places, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import LIBRARIES, described
-from webapp.parsing.profiles._steps import choose_if_ok, completed, whole
+from webapp.parsing.profiles._steps import choose_if_ok, completed, escapes, whole
 
 _STRIPPED = " \n\r\t`"
 _FENCE = re.compile(r"```(?:json)?(.*)", re.DOTALL)
@@ -43,14 +43,14 @@ def _parse(tracer: Tracer, strategy: str, span: Span) -> bool:
     """One round; True where it ended in a value or in None, False where it raised."""
     raw = tracer.raw
     span = stripped(raw, *span, _STRIPPED)
-    escapes = _action_input(raw, span)
-    first = tracer.attempt(strategy, span, escapes, strict=False, offers=bool(re.search(r"[\[{]", span.of(raw))))
+    escaped = _action_input(raw, span)
+    first = tracer.attempt(strategy, span, escaped, strict=False, offers=bool(re.search(r"[\[{]", span.of(raw))))
     if choose_if_ok(tracer, first):
         return True
-    if first.error and first.error.type != "JSONDecodeError":
-        return True  # RecursionError and the like escape from all of it
+    if escapes(first):
+        return True
     try:
-        completion = _completion(raw, span, escapes)
+        completion = _completion(raw, span, escaped)
     except ValueError:
         tracer.fail(strategy, span, "a closer does not match its opener: None is returned, as if that were the value")
         return True

@@ -11,7 +11,7 @@ from webapp.parsing.edit import Span, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import LIBRARIES, described
 from webapp.parsing.profiles._jiter import refusal
-from webapp.parsing.profiles._steps import BRACE, checked, choose_if_ok, decode_other, give_all, rewritten, whole
+from webapp.parsing.profiles._steps import checked, choose_if_ok, decode_other, escapes, give, rewritten, whole
 from webapp.parsing.profiles.json_repair import repaired_text
 from webapp.parsing.trace import Attempt
 
@@ -36,7 +36,7 @@ def crewai(tracer: Tracer) -> None:
         tracer.reject("whole", everything, "Tool input must be a valid dictionary: it is empty")
         return
     first = tracer.attempt("whole", everything)
-    if _object(tracer, first) or (first.error and first.error.type != "JSONDecodeError"):
+    if _object(tracer, first) or escapes(first):
         return
     for decoder in ("literal", "json5"):
         attempt = decode_other(tracer, decoder, everything, _OTHER)
@@ -74,7 +74,7 @@ def autogen(tracer: Tracer) -> None:
 
     Source: autogen-core 0.7.5, autogen_core/utils/_load_json.py, extract_json_from_str.
     """
-    give_all(tracer, _blocks(tracer), "a later block fails: nothing is given")
+    give(tracer, _blocks(tracer), "a later block fails: nothing is given")
     if not tracer.attempts:
         choose_if_ok(tracer, tracer.attempt("whole", whole(tracer.raw)))
 
@@ -119,7 +119,7 @@ def first_balanced(raw: str) -> Span | None:
     r"""What the recursive pattern \\{(?:[^{}]|(?R))*\\} finds first: the first { that some } balances. Linear."""
     openers: list[int] = []
     ends: dict[int, int] = {}
-    for match in BRACE.finditer(raw):
+    for match in re.finditer("[{}]", raw):
         if match[0] == "{":
             openers.append(match.start())
         elif openers:
@@ -190,7 +190,7 @@ def llamaindex(tracer: Tracer) -> None:
     """
     strategy, span = _marshalled(tracer.raw)
     attempt = tracer.attempt(strategy, span, offers=span.start < span.end)
-    if not choose_if_ok(tracer, attempt) and attempt.error and attempt.error.type == "JSONDecodeError":
+    if not choose_if_ok(tracer, attempt) and not escapes(attempt):
         _yaml(tracer, span)
 
 

@@ -1,4 +1,4 @@
-"""Partial JSON as npm's partial-json and Python's partial-json-parser read it, up to where a text is cut off."""
+"""Partial JSON as partial-json, partial-json-parser and the Vercel AI SDK read it, up to where a text is cut off."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from importlib import import_module
 from typing import Any
 
 from webapp.parsing.decode import decode, nesting
-from webapp.parsing.edit import stripped
+from webapp.parsing.edit import Edit, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import LIBRARIES, described
-from webapp.parsing.profiles._steps import LONGEST, Step, choose_if_ok, completed, rewritten, stepwise, whole
-from webapp.parsing.profiles.four_tier import WHITE
+from webapp.parsing.profiles._steps import LONGEST, WHITE, Step, checked, choose_if_ok, completed, rewritten, whole
 
 DEEPEST = 300  # levels; the libraries read as far as the stack goes
 _WORDS = {"null": None, "true": True, "false": False, "Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
@@ -138,9 +137,9 @@ def by_partial_json(*, numbers: bool, dropped: str = "") -> Step:
     return step
 
 
-_STEP = by_partial_json(numbers=True, dropped="__proto__")
-partial_json = stepwise("partial-json", LIBRARIES, _STEP, original="TypeScript")("""
-partial-json (npm): a reader that gives what it has where the text ends, and where it meets anything else.
+@described("partial-json", LIBRARIES, original="TypeScript")
+def partial_json(tracer: Tracer) -> None:
+    """partial-json (npm): a reader that gives what it has where the text ends, and where it meets anything else.
 
     1. Reads from the first character on; prose before the JSON is an error. 2. At the end of the text strings are
     closed, true, false and null completed, lists and objects given as far as they go. 3. The same happens at anything
@@ -149,7 +148,8 @@ partial-json (npm): a reader that gives what it has where the text ends, and whe
     key __proto__ is lost.
 
     Source: partial-json 0.1.7 (npm), dist/index.js, parse. Nested more than 300 deep is not read.
-""")
+    """
+    by_partial_json(numbers=True, dropped="__proto__")(tracer)
 
 
 @described("partial-json-parser", LIBRARIES, revision=4, calls=("partial-json-parser",))
@@ -182,4 +182,113 @@ def _completed(raw: str) -> tuple[str, str]:
     return (head if raw.startswith(head) else head.rstrip()), tail
 
 
-plugins = (partial_json, partial_json_parser)
+_AFTER = {"root": "end", "object_value": "object_after", "list_start": "list_after", "list_comma": "list_after"}
+"""The states in which a value may begin, each with the one behind it."""
+_NEXT = {
+    ("object_start", '"'): "key",
+    ("object_comma", '"'): "key",
+    ("key", '"'): "object_colon",
+    ("object_colon", ":"): "object_value",
+    ("object_after", ","): "object_comma",
+    ("list_after", ","): "list_comma",
+    **dict.fromkeys((("object_start", "}"), ("object_after", "}"), ("list_start", "]"), ("list_after", "]")), ""),
+}
+"""The state that a character makes of another one; none where it ends there."""
+_CONTAINERS = {"{": "object_start", "[": "list_start"}
+_CLOSERS = {"object": "}", "key": "}", "list": "]"}
+_WHOLE_WORDS = {"f": "false", "t": "true", "n": "null"}
+_SCALAR = re.compile(
+    r'"(?:[^"\\]|\\(?:[^u]|u(?:[^0-9a-fA-F]*+[0-9a-fA-F]){4}))*+(?P<closed>")?'
+    r"|[-0-9][-0-9.eE]*|t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?"
+)
+
+
+def no_prototype(value: Any) -> str:
+    """What the Vercel AI SDK refuses: a key that would reach an object's prototype in JavaScript, at any depth."""
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            constructor = node.get("constructor")
+            if "__proto__" in node or (isinstance(constructor, dict) and "prototype" in constructor):
+                return "SyntaxError: Object contains forbidden prototype property"
+            stack += node.values()
+        elif isinstance(node, list):
+            stack += node
+    return ""
+
+
+@described("vercel-ai", LIBRARIES, original="TypeScript")
+def vercel_ai(tracer: Tracer) -> None:
+    """The Vercel AI SDK's `parsePartialJson`: JSON.parse, and again after completing a cut end.
+
+    1. JSON.parse of the whole response. 2. If that fails, a walk through it that keeps what could begin a JSON value,
+    drops the text after the last valid character, completes true, false and null, closes strings, objects and lists,
+    and JSON.parse once more. A key __proto__, or constructor with prototype in it, is refused. Prose before the JSON
+    ends it; prose after it is not removed.
+
+    Source: ai 7.0.173, src/util/parse-partial-json.ts and fix-json.ts.
+    """
+    everything = whole(tracer.raw)
+    first = tracer.attempt("whole", everything, finite=True)
+    if not first.ok or not checked(tracer, first, no_prototype):
+        second = tracer.attempt("whole", everything, _Walk(tracer.raw).completion(), finite=True)
+        tracer.truncated = second.ok and checked(tracer, second, no_prototype)
+
+
+@dataclass
+class _Walk:
+    """`stack` names the states of what is open, `sound` is where a cut is sound, `tail` completes a value there.
+
+    What has no place in a state is passed over: what comes behind it decides whether it is kept.
+    """
+
+    raw: str
+    stack: list[str] = field(default_factory=lambda: ["root"])
+    at: int = 0
+    sound: int = 0
+    tail: str = ""
+
+    def completion(self) -> list[Edit]:
+        """What completes a cut tail: what is behind the last sound character goes, closers come."""
+        while self.at < len(self.raw) and self.stack[-1] != "end":
+            self.step()
+        closers = "".join(_CLOSERS.get(state.partition("_")[0], "") for state in reversed(self.stack))
+        return completed(self.raw, self.sound, self.tail + closers)
+
+    def step(self) -> None:
+        state, char = self.stack[-1], self.raw[self.at]
+        self.at += 1
+        if after := _NEXT.get((state, char)):
+            self.stack[-1] = after
+        elif after == "":
+            self.stack.pop()
+            self.sound = self.at
+        elif state == "list_after":
+            self.sound = self.at
+        elif state in _AFTER and char in _CONTAINERS:
+            self.stack[-1:] = _AFTER[state], _CONTAINERS[char]
+            self.sound = self.at
+        elif state in _AFTER and (match := _SCALAR.match(self.raw, self.at - 1)):
+            self.stack[-1] = _AFTER[state]
+            self.scalar(char, match)
+
+    def scalar(self, char: str, match: re.Match[str]) -> None:
+        """A string, a number or a word; what ends one of the latter may end what holds it too, or is passed over."""
+        self.at = match.end()
+        is_last = self.at == len(self.raw)
+        if char == '"':
+            self.sound = self.at
+            if not match["closed"]:
+                self.tail, self.at = '"', len(self.raw)  # what is left is an escape that is cut off
+            return
+        if char in _WHOLE_WORDS:
+            self.sound = self.at
+            self.tail = _WHOLE_WORDS[char][len(match[0]) :] if is_last else ""
+        elif number := match[0].rstrip("-.eE"):
+            self.sound = match.start() + len(number)
+        if not is_last and (self.stack[-1], self.raw[self.at]) not in _NEXT:
+            self.at += 1
+
+
+plugins = (partial_json, partial_json_parser, vercel_ai)

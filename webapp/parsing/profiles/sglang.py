@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from webapp.parsing.edit import Span, stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._steps import Refused, derived, reader, refuse
+from webapp.parsing.profiles._steps import Refused, derived, escapes, reader, refuse
 from webapp.parsing.profiles.vllm import BEGIN, CALLS, END, SEP
 from webapp.parsing.trace import Attempt
 
@@ -20,40 +20,37 @@ def _between(raw: str, opener: str, closer: str) -> Iterator[Span]:
         at = raw.find(opener, end + len(closer))
 
 
-@reader("sglang-qwen25", "<tool_call>\n", revision=2)
+_SOURCE = "SGLang 0.5.23, srt/function_call/{}_detector.py, detect_and_parse (--tool-call-parser {})"
+
+
+@reader("sglang-qwen25", "<tool_call>\n", _SOURCE.format("qwen25", "qwen25"), revision=3)
 def qwen25(tracer: Tracer) -> Iterator[Attempt]:
     """SGLang's `qwen25` detector: JSON in <tool_call> lines, the bad ones dropped and the good ones kept.
 
     1. Each text between <tool_call> with a line feed and </tool_call> on a line of its own goes to json.loads. 2. One
     that does not decode is dropped, with a line in the server's log: the other calls are given. 3. An item that is no
     object makes the request fail. Names that are not declared are dropped; here every name counts as declared.
-
-    Source: SGLang 0.5.23, srt/function_call/qwen25_detector.py, detect_and_parse (--tool-call-parser qwen25).
     """
     for span in _between(tracer.raw, "<tool_call>\n", "\n</tool_call>"):
         attempt = tracer.attempt("tagged", stripped(tracer.raw, *span))
-        if attempt.error and attempt.error.type != "JSONDecodeError":
-            tracer.fail("tagged", span, attempt.error.said)
+        if escapes(attempt):
             raise Refused
         calls = attempt.value if isinstance(attempt.value, list) else [attempt.value]
         if attempt.ok and not all(isinstance(call, dict) for call in calls):
-            raise Refused(
-                tracer, tracer.fail("tagged", span, "AttributeError: a call that is no object: the request fails")
-            )
+            refuse(tracer, attempt, "AttributeError: a call that is no object: the request fails")
+            raise Refused
         if attempt.ok and any(call.get("name") for call in calls):
             yield attempt
         elif attempt.ok:
             refuse(tracer, attempt, "the call has no name: it is dropped")
 
 
-@reader("sglang-deepseek-v3", CALLS, all_or_none=True, revision=2)
+@reader("sglang-deepseek-v3", CALLS, _SOURCE.format("deepseekv3", "deepseekv3"), all_or_none=True, revision=2)
 def deepseek_v3(tracer: Tracer) -> Iterator[Attempt]:
     """SGLang's `deepseekv3` detector: a name and a ```json block behind <｜tool▁sep｜>, all calls or none.
 
     1. Each <｜tool▁call▁begin｜>…<｜tool▁call▁end｜> must hold <｜tool▁sep｜>, a name, ```json on a line, arguments,
     and ``` on the last line. 2. json.loads of the arguments.
-
-    Source: SGLang 0.5.23, srt/function_call/deepseekv3_detector.py, detect_and_parse (--tool-call-parser deepseekv3).
     """
     for span in _between(tracer.raw, BEGIN, END):
         yield _detail(tracer, span)
@@ -78,7 +75,7 @@ _TAIL = re.compile(r"\}\s*<\|tool_call_end\|>")
 _IDENT = re.compile(r"(?:functions\.)?([\w.\-]+):\d+\Z")
 
 
-@reader("sglang-kimi-k2", "<|tool_calls_section_begin|>", revision=2)
+@reader("sglang-kimi-k2", "<|tool_calls_section_begin|>", _SOURCE.format("kimik2", "kimi_k2"), revision=2)
 def kimi_k2(tracer: Tracer) -> Iterator[Attempt]:
     """SGLang's `kimi_k2` detector: an id such as functions.name:0, and what looks like an object up to the end token.
 
@@ -86,8 +83,6 @@ def kimi_k2(tracer: Tracer) -> Iterator[Attempt]:
     <|tool_call_end|>. 2. The arguments are not decoded: no JSON is shown here as a failure. 3. A call whose id is no
     name with a number is dropped; of a number alone SGLang guesses the tool by its declared parameters, which are not
     known here. A call that is cut off is lost.
-
-    Source: SGLang 0.5.23, srt/function_call/kimik2_detector.py, detect_and_parse (--tool-call-parser kimi_k2).
     """
     raw, at = tracer.raw, 0
     while head := _HEAD.search(raw, at):
@@ -112,7 +107,7 @@ _ENDS = {
 _CALL = re.compile(r"to=([a-zA-Z_][a-zA-Z0-9_.-]*)\s*<\|constrain\|>json<\|message\|>(.*?)<\|call\|>", re.DOTALL)
 
 
-@reader("sglang-gpt-oss", _OSS, revision=2)
+@reader("sglang-gpt-oss", _OSS, _SOURCE.format("gpt_oss", "gpt-oss"), revision=3)
 def gpt_oss(tracer: Tracer) -> Iterator[Attempt]:
     """SGLang's `gpt-oss` detector: harmony's commentary to=functions.name, then JSON up to <|call|>; bad ones go.
 
@@ -121,8 +116,6 @@ def gpt_oss(tracer: Tracer) -> Iterator[Attempt]:
     at <|call|> is a call where to=name stands right before <|constrain|>json<|message|>: one whose recipient stands
     elsewhere, or without <|constrain|>, is lost. The name is what follows the last dot. 3. json.loads of what follows,
     nothing is {}; what does not decode is dropped, and the caller sees no error.
-
-    Source: SGLang 0.5.23, srt/function_call/gpt_oss_detector.py, detect_and_parse (--tool-call-parser gpt-oss).
     """
     raw = tracer.raw
     for message in _messages(raw):
@@ -136,7 +129,6 @@ def gpt_oss(tracer: Tracer) -> Iterator[Attempt]:
             continue
         attempt = tracer.attempt("tagged", span, note=note)
         if attempt.error and attempt.error.type == "RecursionError":
-            tracer.fail("tagged", span, attempt.error.said)
             raise Refused
         yield attempt
 

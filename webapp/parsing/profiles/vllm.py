@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
+from itertools import repeat
 
 from webapp.parsing.edit import Edit, Span, apply, places, stripped, within
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import SERVERS, described
 from webapp.parsing.profiles._grammar import NO_UTF8, SURROGATE
-from webapp.parsing.profiles._steps import Refused, give_calls, reader, refuse, whole
+from webapp.parsing.profiles._steps import Refused, escapes, give_calls, reader, refuse, value_end, whole
 from webapp.parsing.profiles.apply_patch import SPACE
 from webapp.parsing.trace import Attempt
 
@@ -37,30 +37,27 @@ def no_call(value: object, needed: tuple[str, ...]) -> str:
 _HERMES = re.compile(r"<tool_call>(.*?)</tool_call>|<tool_call>(.*)", re.DOTALL)
 
 
-@reader("vllm-hermes", "<tool_call>", all_or_none=True)
+_READER = "tool_parsers/{}_tool_parser.py, extract_tool_calls (--tool-call-parser {})"
+_SOURCE = f"vLLM 0.33, {_READER}"
+
+
+@reader("vllm-hermes", "<tool_call>", _SOURCE.format("hermes", "hermes"), all_or_none=True)
 def hermes(tracer: Tracer) -> Iterator[Attempt]:
     """vLLM's `hermes` tool-call reader: JSON between <tool_call> and </tool_call>, all calls or none.
 
     1. Each text between <tool_call> and </tool_call>, or from an unclosed <tool_call> to the end, goes to json.loads
     and must have a name, which is a text, and arguments.
-
-    Source: vLLM 0.33, tool_parsers/hermes_tool_parser.py, extract_tool_calls (--tool-call-parser hermes).
     """
     for match in _HERMES.finditer(tracer.raw):
         yield _call(tracer, "tagged", Span(*match.span(match.lastindex or 1)), "name", "arguments")
 
 
-_decoder = json.JSONDecoder()
-
-
-@reader("vllm-llama3", "{", all_or_none=True, strategy="balanced")
+@reader("vllm-llama3", "{", _SOURCE.format("llama", "llama3_json"), all_or_none=True, strategy="balanced")
 def llama3(tracer: Tracer) -> Iterator[Attempt]:
     """vLLM's `llama3_json` tool-call reader: every object that begins at a brace, all calls or none.
 
     1. From each { that does not stand in an object read before, or right behind one, an object is read as far as it
     goes; it must have a name that is a text, and arguments or parameters. 2. Text between objects is skipped.
-
-    Source: vLLM 0.33, tool_parsers/llama_tool_parser.py, extract_tool_calls (--tool-call-parser llama3_json).
     """
     for span in _objects(tracer.raw):
         yield _call(tracer, "balanced", span, "name", "arguments|parameters")
@@ -70,27 +67,21 @@ def _objects(raw: str) -> Iterator[Span]:
     """Where each object stands; of what cannot be read, from its brace to the end, after which nothing comes."""
     start = raw.find("{")
     while start >= 0:
-        try:
-            _, end = _decoder.raw_decode(raw, start)
-        except (ValueError, RecursionError):
-            yield Span(start, len(raw))
-            return
-        yield Span(start, end)
-        start = raw.find("{", end + 1)
+        end = value_end(raw, start)
+        yield Span(start, end if end >= 0 else len(raw))
+        start = raw.find("{", end + 1) if end >= 0 else -1
 
 
 CALLS, BEGIN, SEP, END = "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>"
 
 
-@reader("vllm-deepseek-v31", CALLS)
+@reader("vllm-deepseek-v31", CALLS, _SOURCE.format("deepseekv31", "deepseek_v31"))
 def deepseek_v31(tracer: Tracer) -> Iterator[Attempt]:
     """vLLM's `deepseek_v31` tool-call reader: a name, <｜tool▁sep｜>, and arguments that go to the caller as they are.
 
     1. Of each <｜tool▁call▁begin｜> that <｜tool▁call▁end｜> closes, what stands in front of <｜tool▁sep｜> is the name
     and what stands behind it the arguments. 2. These are not decoded: the caller gets them as a text; no JSON is shown
     here as a failure. 3. A call that is cut off is dropped without an error.
-
-    Source: vLLM 0.33, tool_parsers/deepseekv31_tool_parser.py, extract_tool_calls (--tool-call-parser deepseek_v31).
     """
     calls = list(_calls(tracer.raw))
     if any(SURROGATE.search(name + span.of(tracer.raw)) for name, span in calls):
@@ -119,7 +110,7 @@ TOKEN = "[TOOL_CALLS]"  # noqa: S105 — a word of the model's, no secret
 _LIST = re.compile(r"\[{.*}\]", re.DOTALL)
 
 
-@reader("vllm-mistral", TOKEN, roots="list")
+@reader("vllm-mistral", TOKEN, f"vLLM 0.11, entrypoints/openai/{_READER}".format("mistral", "mistral"), roots="list")
 def mistral(tracer: Tracer) -> Iterator[Attempt]:
     """vLLM's `mistral` tool-call reader: the list of calls after [TOOL_CALLS].
 
@@ -128,9 +119,6 @@ def mistral(tracer: Tracer) -> Iterator[Attempt]:
     anything fails, the response is returned as plain text: the caller sees no error. For tokenizers up to version 10;
     from version 11 on calls are written name{…}, which this profile does not read; releases after 0.11 have other
     readers.
-
-    Source: vLLM 0.11, entrypoints/openai/tool_parsers/mistral_tool_parser.py, extract_tool_calls (--tool-call-parser
-    mistral).
     """
     span, edits = _without_token(tracer.raw)
     attempt = tracer.attempt("tagged", span, edits)
@@ -144,18 +132,11 @@ def mistral(tracer: Tracer) -> Iterator[Attempt]:
 
 def _without_token(raw: str) -> tuple[Span, list[Edit]]:
     """What is left of the response without the token and the white space round it, as a span and removals in it."""
-    span = whole(raw)
-    while True:
-        cut = stripped(raw, *span)
-        if raw.startswith(TOKEN, *cut):
-            cut = Span(cut.start + len(TOKEN), cut.end)
-        elif raw.endswith(TOKEN, *cut):
-            cut = Span(cut.start, cut.end - len(TOKEN))
-        if cut == span:
-            break
-        span = cut
-    places = [match.start() for match in re.finditer(re.escape(TOKEN), raw) if span.start <= match.start() < span.end]
-    return span, [Edit("stray_text", Span(at, at + len(TOKEN)), TOKEN, "") for at in places]
+    tokens = [Span(*match.span()) for match in re.finditer(re.escape(TOKEN), raw)]
+    ends, starts = [0, *(token.end for token in tokens)], [*(token.start for token in tokens), len(raw)]
+    texts = [text for text in map(stripped, repeat(raw), ends, starts) if text.start < text.end]
+    span = Span(texts[0].start, texts[-1].end) if texts else Span(len(raw), len(raw))
+    return span, [Edit("stray_text", token, TOKEN, "") for token in tokens if span.start < token.start < span.end]
 
 
 _ROLES = ("assistant", "developer", "system", "tool", "user")
@@ -164,7 +145,7 @@ _CHANNEL = re.compile(rf"<\|channel\|>([^<{SPACE}]*)")
 _WORD = re.compile(r"[^ \t\n\f\r]+")
 
 
-@described("vllm-gpt-oss", SERVERS, roots="all")
+@described("vllm-gpt-oss", SERVERS, revision=2, roots="all")
 def gpt_oss(tracer: Tracer) -> None:
     """vLLM's reader for gpt-oss: harmony's messages to functions.name, in any channel, also cut off.
 
@@ -196,7 +177,7 @@ def _harmony(tracer: Tracer) -> Iterator[Attempt]:
             at = stop.end() if stop else len(raw)
             if author == "assistant" and _is_function(recipient):
                 attempt = tracer.attempt("tagged", span, note=f"calls {recipient.removeprefix('functions.')}")
-                if attempt.error and attempt.error.type != "JSONDecodeError" and (not kind or "json" in kind):
+                if escapes(attempt) and (not kind or "json" in kind):
                     raise Refused
                 yield attempt
         start = raw.find("<|start|>", at)

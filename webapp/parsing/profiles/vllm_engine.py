@@ -120,7 +120,7 @@ MISTRAL = Grammar(_MISTRAL, first=True)
 def _reads(name: str, grammar: Grammar, module: str, options: str = "") -> Callable[[str], Described]:
     """`options` are the names by which the server is told to read so; without them that of its module."""
     source = f"Source: vLLM 0.33, parser/{module}.py (--tool-call-parser {options or module})."
-    return lambda text: described(name, SERVERS, f"{text}\n\n{source}", revision=2, roots="all")(grammar.read)
+    return lambda text: described(name, SERVERS, f"{text}\n\n{source}", revision=3, roots="all")(grammar.read)
 
 
 plugins = (
