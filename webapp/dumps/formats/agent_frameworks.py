@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from webapp.dumps import json_path
 from webapp.dumps.archive_members import zip_objects
 from webapp.dumps.base import DumpHead, Entries, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
@@ -33,6 +34,7 @@ _KINDS = (
 _EVENT_FILE = re.compile(r"(?:^|/)events/(?:event-)?\d{1,18}(?:\D[^/]*)?\.json$")
 """an event in a file of its own, which its number begins"""
 _NUMBER = re.compile(r"\d+")
+_CONTEXT = "agent_state.llm_context.messages|llm_context.messages"
 _IDS = ("instance_id", "session_id", "sid")
 
 
@@ -178,17 +180,12 @@ def _of_document(at: str, value: dict[str, Any]) -> Entries:
         messages = value.get("messages", as_object(value.get("llm_context")).get("messages"))
         yield from nested(at, "messages", as_list(messages))
         return
-    contexts = {name: _context(as_object(state)) for name, state in states.items()}
+    contexts = {name: as_list(json_path.at(state, _CONTEXT)[0]) for name, state in states.items()}
     threads = {name: as_list(as_object(state).get("message_thread")) for name, state in states.items()}
     for name, messages in (contexts if any(contexts.values()) else threads).items():
         for index, message in enumerate(messages):
             entry = entry_or_problem(f"agent_states[{name!r}], messages[{index}]", message)
             yield entry if isinstance(entry, Problem) else (entry[0], {"agent": name, "message": entry[1]})
-
-
-def _context(state: dict[str, Any]) -> list[Any]:
-    inner = as_object(state.get("agent_state")) or state
-    return as_list(as_object(inner.get("llm_context")).get("messages"))
 
 
 def _plain(message: dict[str, Any]) -> dict[str, Any]:

@@ -129,8 +129,8 @@ class Transcript(Format):
         yield SessionEntries(source.stem, _messages(source.plain_text(), _style(head.text) or _HEADINGS[0]))
 
     def checked(self, entry: dict[str, Any]) -> dict[str, Any]:
-        """What LangChain prints of a call stands in no turn as it came."""
-        return {} if entry.get("printed") else entry
+        """What LangChain and `llm logs` print of a call stands in no turn as it came."""
+        return {} if entry.get("printed") or with_calls(str(entry.get("content"))) else entry
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         raw = str(entry.get("content"))

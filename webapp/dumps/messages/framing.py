@@ -41,8 +41,12 @@ _TOOL = re.compile(
 """what OpenCode's export has of a thought before a call, and of a call; SpecStory has both in tags"""
 _ASIDE = re.compile(r"^<(?:(?P<think>think)>\s*<details>|tool-use\b)", re.M)
 """what SpecStory prints of thoughts and calls among what is said"""
-_LOGGED = re.compile(r"^# \d{4}-\d\d-\d\dT[\d:]{8} {4}\w+: .{0,200}\s+Model: \*\*.{0,200}$", re.M)
-"""what `llm logs` prints above each prompt"""
+_LOGGED = re.compile(
+    r"^# \d{4}-\d\d-\d\dT[\d:]{8} {4}\w+: .{0,200}\s+Model: \*\*.{0,200}$|^## Token usage\s{1,4}\d[^\n]*$", re.M
+)
+_PRINTED_BY_LLM = re.compile(r"^## (Prompt|System|Response|Tool)(?=\r?$)", re.M)
+_RESULTS = re.compile(r"^## Prompt\s{1,4}-- none --\s(?:(?!^## )[\s\S])*?^### Tool results$", re.M)
+"""what `llm logs` prints above each prompt and below an answer; what stands in place of a prompt before results"""
 
 
 def with_plain_ends(written: str) -> str:
@@ -65,7 +69,9 @@ def undecorated(written: str) -> str:
         return _TOOL.sub(r"<tool-use>\g<0></tool-use>", thoughts)
     if _REACT.match(written.lstrip()):
         return _REACT.sub(r"=== \1 ===\n\2\n\n=== Assistant ===\n", written)
-    return _LOGGED.sub("", written) if _LOGGED.match(written) else written
+    if _LOGGED.match(written):
+        return _PRINTED_BY_LLM.sub(r"=== \1 ===", _LOGGED.sub("", _RESULTS.sub("## Tool", written)))
+    return written
 
 
 def with_calls(raw: str) -> dict[str, Any] | None:

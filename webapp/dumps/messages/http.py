@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from webapp import jsontext
 from webapp.dumps.decoding import json_or_none
+from webapp.dumps.json_path import at
 from webapp.dumps.messages.bodies import is_answer, said_or_sent
 from webapp.dumps.messages.chat_streams import is_end
 from webapp.dumps.messages.exchanges import exchange
@@ -83,7 +84,8 @@ def body_of(holder: dict[str, Any]) -> Any:
         return segments[0] if len(segments) == 1 else segments or in_bytes or None
     if isinstance(holder.get("base64Body"), str):  # WireMock's
         return body_text(holder["base64Body"], "base64")
-    body = next((holder[key] for key in _BODIES if key in holder), _wanted(holder))
+    wanted = at(holder, "bodyPatterns[*].equalToJson|bodyPatterns[*].equalTo")[0]  # of a request, as WireMock has it
+    body = next((holder[key] for key in _BODIES if key in holder), wanted)
     if isinstance(body, dict) and BINARY not in body:
         if isinstance(body.get("base64_string"), str):
             return body_text(body["base64_string"], "base64")
@@ -91,12 +93,6 @@ def body_of(holder: dict[str, Any]) -> Any:
     if isinstance(body, dict) and isinstance(body.get(BINARY), str):
         return body_text(body[BINARY], "base64")
     return body
-
-
-def _wanted(request: dict[str, Any]) -> Any:
-    """The body that a request must have to be answered so, as WireMock has it."""
-    patterns = map(as_object, as_list(request.get("bodyPatterns")))
-    return next((pattern[key] for pattern in patterns for key in ("equalToJson", "equalTo") if key in pattern), None)
 
 
 def body_text(value: Any, encoding: str | None = None) -> str | None:
