@@ -11,6 +11,7 @@ from webapp.parsing.patterns import later
 
 _token = later(r"[^\\\"]++|\\[\s\S]?|\"")
 NAME = "escaped_json"
+OPENING = r"[{\[](?:\s|\\[nrt]){0,200}(?:[{\[](?:\s|\\[nrt]){0,200})?(?!\\\"[^\"\\\n]{1,80}\"\s{0,20}:)\\{1,3}\""
 
 
 class Layer(NamedTuple):
@@ -129,8 +130,6 @@ def listed(raw: str, start: int, limit: int) -> Layer | None:
     None where that is JSON as it stands.
     """
     low = raw.rfind("\n", max(0, start - HEAD), start) + 1
-    if not low and start >= HEAD:
-        return None
     head = _head.fullmatch(raw, low, start)
     if not head:
         return _changed(raw, low, start, limit)

@@ -100,7 +100,7 @@ def _no_object(raw: str, at: int, end: int, lenient: bool) -> str | None:
         return "an empty pair of brackets in a sentence"
     if kind == "dots" and _only_dots.match(raw, at):
         return "dots in braces, which stand for what was left out"
-    if kind == "key" and look["key"][0] == '"' and _logged.match(before):
+    if kind == "key" and look["key"][0] == '"' and _logged.match(before) and not _shell.match(before):
         return None
     # `\{"a": 1\}`, as Markdown and LaTeX write a brace
     return code(before.removesuffix("\\") if kind == "key" else before, lenient)
@@ -128,7 +128,7 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) ->
     return code(before, lenient)
 
 
-_key_behind = later(r"""\{[^{}]{0,300}?[,\n]\s{0,60}+(["'])[\w -]{1,60}+\1\s{0,9}+:""")
+_key_behind = later(r"""\{[^{}]{0,300}?[,\n]\s{0,60}+(["'])[^"'\n{}\[\]]{1,60}+\1\s{0,9}+:""")
 """A brace behind which, whatever follows it, a later member has a key: at a line's start it is meant as an object."""
 _logged = later(r"(?:[^(<{=,]|\([^()]{0,99}\)|\{[^{}]{0,99}\}|=(?!\Z)|,(?!\s*\w+=\Z))*+(?<=\w)=\Z")
 """A field of a log before its value, which no bracket of a call or an element stands before."""
@@ -233,10 +233,8 @@ _statement = later(
     r"(?:return|yield|raise|assert|for|if|elif|while|in|case|del)\b[^\"]{0,60}\Z"
 )
 _expression = later(
-    r"(?:\b(?:print|len|str|dict|list|set|json\.loads|json\.dumps|JSON\.parse|JSON\.stringify|console\.log|loads|dumps"
-    r"|jsonify|update|append|format)\(\s*[rbuf]?['\"]{0,3}"
-    r"|[\s`*][A-Za-z_][\w.]{0,40}(?:(?:: )?\[[^\]]{0,40}\])? :?= "
-    r"|\)\.\w+\(|[(,] ?\*\*|['\"] % |\S (?:@>|[<>=]{1,2}|DEFAULT) '|\w not in |\b\w++=\{?+|[=!]= ?|=>\s*+\(?"
+    r"(?:(?:\b(?:print|len|str|dict|list|set|loads|dumps|jsonify|format)|[\w)\]]\.\w+)\(\s*[rbuf]?['\"]{0,3}"
+    r"|[\w\]>!] :?= |[(,] ?\*\*|['\"] % |\S (?:@>|[<>=]{1,2}|DEFAULT) '|\w not in |\b\w++=\{?+|[=!]= ?|=>\s*+\(?"
     r"|\{\{ |\w!\(|\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
 )
 _shell = later(
@@ -295,6 +293,6 @@ def _called(raw: str, at: int) -> bool:
 
 
 _argument = later(
-    r"""(?:[A-Za-z_]|VALUES )\((?:[^()"\n]|"[^"\n]{0,80}+"|\([^()\n]{0,80}\)){1,100},\s?['"]?\Z"""
+    r"""(?:[A-Za-z_]|VALUES )[(\[](?:[^()"\n]|"[^"\n]{0,80}+"|\([^()\n]{0,80}\)){1,100},\s?['"]?\Z"""
     r"""|(?:\S\s++|[^\w\s])\w++\((?:\w++: )?+\Z"""
 )

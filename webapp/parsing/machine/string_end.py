@@ -26,7 +26,10 @@ from webapp.parsing.machine.tokens import (
 from webapp.parsing.patterns import later
 
 CERTAIN = 3
-_LINE_NOTE = r"(?://|\#\ )[^\n\"]{0,300}+(?:\n|(?<=[}\]])|\Z)|(?://|\#\ )[^\n\"}\]]{0,300}+[}\]]|/\*"
+_LINE_NOTE = (
+    r"(?://|\#\ )[^\n\"]{0,300}+(?:\n|(?<=[}\]])|\Z)|(?://|\#\ )[^\n\"}\]]{0,300}+[}\]]|/\*"
+    r"|(?<=\s)(?://|\#\ )[^\n]{0,300}+\n\s{0,60}+[}\]]"
+)
 _after_value = later(
     rf"""\s{{0,1000}}+(?:
       (?P<end>\Z|```|~~~|(?:</?[\w|｜▁]{{1,40}}+>\s*+){{1,3}}+\Z)
@@ -44,7 +47,7 @@ _after_value = later(
     | (?P<glued>(?<=[^\s,]["”'])[A-Za-z_]\w{{0,40}}+"\s{{0,20}}+:\s{{0,20}}+(?:["\d\[{{-]|{LITERAL}))
     | (?P<unit>(?<=[\s])[A-Za-z%$€][\w%./-]{{0,20}}+(?:[ ][\w./-]{{1,20}}+){{0,2}}+\s{{0,20}}+
         (?:,\s{{0,60}}+{ANY_KEY}|\}}\s*+\Z))
-    | (?P<nocomma>"[^"\\\n:]{{1,80}}+"{SPACE}:|'[\w -]{{1,60}}+'{SPACE}:)
+    | (?P<nocomma>"(?:[^"\\\n:]|\\u\w{{4}}){{1,80}}+"{SPACE}:|'[\w -]{{1,60}}+'{SPACE}:)
     | (?:\\\n\s{{0,99}}+)?(?<=\s)(?P<joined>{JOINED})
     | (?P<comment>{_LINE_NOTE})
     | (?P<plus>\+\s*+["'`])
@@ -62,7 +65,7 @@ _after_item = later(
     | (?P<mark>{MARK}\s{{0,20}}+[,\]]
         |[{COMMA}]\s{{0,100}}+(?:{MARK}|:)\s{{0,20}}+(?:"[^"\n]{{0,300}}+"|'[^'\n]{{0,300}}+'|{SCALAR})\s{{0,20}}+[,\]])
     | [{COMMA};|]{GAP}(?:
-        (?P<string>[bru]?["'{TYPESET}]|`(?!``))|(?P<value>[-\d\[{{.]|{LITERAL}|[A-Za-z_][\w ]{{0,40}}+["']?+\s*+[,\]])
+        (?P<string>[bru]?["'{TYPESET}]|`(?!``))|(?P<value>[-\d\[{{.]|\(["'\d\[{{()-]|{LITERAL}|[A-Za-z_][\w ]{{0,40}}+["']?+\s*+[,\]])
       | (?P<stray>(?:[A-Za-z_][\w .():'-]{{0,60}}+\n|\([^()\n"]{{1,60}}+\))\s{{0,60}}+(?:["{{\[\d-]|{LITERAL}))
       | (?P<trail>[\]}})])|(?P<cut>\Z)|(?P<note>{NOTE}|```)|(?P<comma>,))
     | (?P<colon>:|=>)
@@ -184,7 +187,7 @@ def _score_next(machine: Machine, reading: StringReading, match: re.Match[str]) 
     if raw[at] in "\"'":
         is_apart = at > match.start() or raw[at - 1 : at + 1] == '""'
         return CERTAIN if is_apart and _closed_string.match(raw, at, machine.end) else 0
-    return 2
+    return CERTAIN if "\n" in raw[match.start() : at] else 2
 
 
 def _score_close(machine: Machine, reading: StringReading, match: re.Match[str]) -> int:

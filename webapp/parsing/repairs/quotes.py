@@ -44,7 +44,7 @@ def single_quotes(machine: Machine, match: re.Match[str]) -> bool:
 
 
 _member = later(rf"{SPACE}(?:{ANY_KEY}|[}}\]])")
-_item = later(rf"{SPACE}(?:[\"'“\[{{\d\]-]|{LITERAL})")
+_item = later(rf"{SPACE}(?:[\"'“\[{{\d\]-]|\([\"'\d\[{{()-]|{LITERAL})")
 
 
 @mends("escaped_quotes", r'\\"(?:[^"\\\x00-\x1f]|\\[^"\x00-\x1f])*+\\"(?=\s*+[,:}\]])', "kv", "\\", order=10)

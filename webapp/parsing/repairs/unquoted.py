@@ -81,7 +81,7 @@ def _end(machine: Machine, at: int) -> int:
         else:
             break
     machine.look -= 16 * (at - start)
-    while at > start and raw[at - 1].isspace():
+    while at > start and (raw[at - 1].isspace() or raw[at - 1] in "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"):
         at -= 1
     return at
 
@@ -90,11 +90,12 @@ def _quote(machine: Machine, start: int, end: int) -> None:
     raw = machine.raw
     closed = raw[end : end + 1] == '"' and machine.end > end
     single = raw.find("'", start, end) == end - 1
-    if (closed or single) and (scalar := _number.fullmatch(raw, start, end - single)):
+    if scalar := _number.fullmatch(raw, start, end - single):
         if scalar["word"]:
             machine.patch("literal", start, scalar.end(), LITERALS[scalar["word"]])
-        machine.patch("stray_text", scalar.end(), scalar.end() + 1)
-        machine.value_done(scalar.end() + 1)
+        if closed or single:
+            machine.patch("stray_text", scalar.end(), scalar.end() + 1)
+        machine.value_done(scalar.end() + (closed or single))
         return
     closed = closed and not single and not _key.match(raw, end, machine.end)
     machine.patch("missing_quote" if closed or single else "unquoted_value", start, start, '"')

@@ -154,7 +154,7 @@ def _members(finder: Finder, start: int, key_end: int) -> int:
 
 
 _NO_BRACKET = "a key and a value that no bracket opens or closes"
-_MEMBER = r'"[^"\n\\{}\[\]]{1,80}+"[ \t]{0,20}+:\s{0,20}+(?=["\d\[{tfn-])'
+_MEMBER = r'"(?:[^"\n\\{}\[\]]|\\u\w{4}){1,80}+"[ \t]{0,20}+:\s{0,20}+(?=["\d\[{tfn-])'
 _FIRST = r"\A\s{0,20}'[^'\n\\{}\[\]]{1,80}'[ \t]{0,20}:\s{0,20}(?=['\"\d\[{tfnTFN-])"
 """In single quotes only where the response begins: in prose such a key is a quotation."""
 
@@ -179,7 +179,7 @@ plugins = (
     ),
     Strategy(
         "escaped",
-        r"[{\[](?:\s|\\[nrt]){0,200}(?:[{\[](?:\s|\\[nrt]){0,200})?(?!\\\"[^\"\\\n]{1,80}\"\s{0,20}:)\\{1,3}\"",
+        escaped.OPENING,
         "{[",
         30,
         _take_escaped,

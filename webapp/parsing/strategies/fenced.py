@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from webapp.parsing import plausible, suspects
+from webapp.parsing import escaped, plausible, suspects
 from webapp.parsing.finder import MARKED, Finder
 from webapp.parsing.patterns import later
 from webapp.parsing.strategies import Strategy, called
@@ -20,6 +20,7 @@ _space = later(r"\s*+")
 _call = later(r"<(?:[\w]+:)?(?:tool_calls?|function|function_calls|invoke|tool_use|tools?)\b")
 _second_half = later(r'\s*+(?:[^`\n{}\[\]"]{1,80}+\n\s*+)?```[A-Za-z]{0,12}+\s*+(?P<begins>["{\[])')
 _inner = later(r"```|~~~")
+_escaped = later(escaped.OPENING)
 _close = later(r"\s*+(?:`{3,}|~{3,})")
 
 
@@ -40,7 +41,8 @@ def _take(finder: Finder, match: re.Match[str]) -> int:
         return at
     if label not in JSON_LABELS and not opens and not _call.match(raw, at, finder.end):
         return _code(finder, match.start(), begin, ticks, label)
-    if not opens or label == "diff" or plausible.why_not(raw, at, finder.end, lenient=True):
+    is_other = label == "diff" or _escaped.match(raw, at, finder.end)
+    if not opens or is_other or plausible.why_not(raw, at, finder.end, lenient=True):
         finder.fence = ticks if "\n" in raw[begin : at + 1] else ""
         finder.meant = bool(finder.fence) and label.startswith("json")
         return at
