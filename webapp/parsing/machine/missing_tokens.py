@@ -14,6 +14,7 @@ _keyed = later(
 )
 _valued = later(r"""(?!```)["'“‘`{\[\-\d]|(?:true|false|null|True|False|None|NaN)\b""")
 _set = later(rf"{SPACE},(?!{SPACE}{ANY_KEY})")
+_bare_item = later(r"[\w.-]{1,80}+\s{0,100}+(?:[,\]]|\w)")
 _value_behind = later(rf",{SPACE}(?:{SCALAR}|'[^'\\\n]*+'){SPACE}[,}}]")
 """A comma too many before a value: what follows it is no key."""
 _commas = later(rf",(?:{SPACE},)*+")
@@ -21,6 +22,8 @@ _colons = later(rf":(?:{SPACE}:)*+")
 _set_items = later(r"""-?\d[\d.]*+\s{0,50}+[,}]""")
 _step = later(r"(?<=\n)(?:Thought|Action(?: Input)?|Observation|Final Answer):\s")
 """What begins a line of an agent's transcript: it is no key."""
+_FAR = 2_000
+"""characters behind a bare item on a line of its own in which its array ends: else it is prose"""
 _stray = later(r"""[^,{}\[\]"'\n]{1,80}+(?=[,}\]])""")
 
 
@@ -35,10 +38,20 @@ def no_comma(machine: Machine, char: str) -> None:
             _insert_comma(machine)
         else:
             _stop(machine, char)
-    elif _valued.match(raw, at, end):
+    elif _valued.match(raw, at, end) or (char.isalpha() and _item_follows(machine)):
         _insert_comma(machine)
     else:
         _stop(machine, char)
+
+
+def _item_follows(machine: Machine) -> bool:
+    """A bare word follows, as another item of an array."""
+    if not machine.lenient:
+        return False
+    raw, at, end = machine.raw, machine.at, machine.end
+    if "\n" not in raw[machine.last : at]:
+        return True
+    return bool(_bare_item.match(raw, at, end)) and raw.find("]", at, min(end, at + _FAR)) >= 0
 
 
 def _insert_comma(machine: Machine) -> None:

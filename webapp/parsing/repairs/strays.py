@@ -123,7 +123,8 @@ def stray_mark(machine: Machine, match: re.Match[str]) -> bool:
     `*"a"*: 1`.
     """
     scalar = match["scalar"]
-    if not scalar and machine.inside == "[" and _empty.match(machine.raw, match.end(), machine.end):
+    is_alone = not scalar and machine.inside == "[" and machine.comma < 0 and not machine.frames[-1].count
+    if is_alone and _empty.match(machine.raw, match.end(), machine.end):
         return machine.replace("stray_mark", match)
     if not (scalar or _behind[machine.state].match(machine.raw, match.end(), machine.end)):
         return False
