@@ -114,23 +114,21 @@ def parse_each(path: Any) -> tuple[Steps, ...]:
     return tuple(parse_path(part if number == 0 else f"${part}") for number, part in enumerate([first or "$", *later]))
 
 
-def each_at(value: Any, parts: tuple[Steps, ...]) -> Iterator[tuple[str, Any, list[Any]]]:
+def each_at(
+    value: Any, parts: tuple[Steps, ...], at: str = "$", around: tuple[Any, ...] = ()
+) -> Iterator[tuple[str, Any, list[Any]]]:
     """Everything that the parts of an `each` lead to: its place, the value, and the objects around it, outermost first.
 
     What is around comes without the list or object that was gone through.
     """
-    waiting: list[tuple[str, Any, list[Any], int]] = [("$", value, [], 0)]
-    while waiting:
-        at, value, around, depth = waiting.pop()
-        if depth == len(parts):
-            yield at, value, around
-            continue
-        inner, place = value_at(value, parts[depth])
-        outer = [*around, without(value, place)] if place else around
-        items = inner.items() if isinstance(inner, dict) else enumerate(inner if isinstance(inner, list) else ())
-        at += "".join(f"[{json.dumps(step)}]" for step in place or ())
-        below = [(f"{at}[{json.dumps(key)}]", item, outer, depth + 1) for key, item in items]
-        waiting.extend(reversed(below))
+    if not parts:
+        yield at, value, list(around)
+        return
+    inner, place = value_at(value, parts[0])
+    outer = (*around, without(value, place)) if place else around
+    at += "".join(f"[{json.dumps(step)}]" for step in place or ())
+    for key, item in inner.items() if isinstance(inner, dict) else enumerate(inner if isinstance(inner, list) else ()):
+        yield from each_at(item, parts[1:], f"{at}[{json.dumps(key)}]", outer)
 
 
 def without(value: Any, place: JsonPath) -> Any:

@@ -238,11 +238,6 @@ class _Column:
     without: int = 0
     first_without: str = ""
 
-    def lack(self, at: str) -> None:
-        """An entry that stands alone does not have the key."""
-        self.first_without = self.first_without or at
-        self.without += 1
-
 
 @dataclass(slots=True)
 class EntryKeys:
@@ -280,5 +275,6 @@ def entry_keys(
                 keys.columns[key].entries += 1
         if not follows(value):
             for column in (nameless, *(column for key, column in keys.columns.items() if key not in names)):
-                column.lack(at)
+                column.first_without = column.first_without or at
+                column.without += 1
     return keys

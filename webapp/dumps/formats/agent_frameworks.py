@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 from webapp.dumps import json_path
@@ -14,6 +13,7 @@ from webapp.dumps.base import DumpHead, Entries, SessionEntries, Sessions, Sourc
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.documents import document_session, entries_of, nested
+from webapp.dumps.json_path import holds
 from webapp.dumps.messages.bodies import answer
 from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.pieces import as_json
@@ -26,10 +26,10 @@ from webapp.dumps.values import as_list, as_object, first_id, first_text, id_tex
 
 _SPEAKING = ("run", "run_ipython", "edit", "read", "write", "browse", "browse_interactive", "finish")
 """actions whose arguments hold what the model thought, were it an empty text"""
-_KINDS = (
-    *("MessageEvent", "ActionEvent", "ObservationEvent", "AgentErrorEvent", "SystemPromptEvent"),
-    *("Condensation", "CondensationRequest", "PauseEvent", "ConversationStateUpdateEvent", "UserRejectObservation"),
-    "ConversationErrorEvent",
+_EVENT = (
+    "source kind=MessageEvent|ActionEvent|ObservationEvent|AgentErrorEvent|SystemPromptEvent|Condensation"
+    "|CondensationRequest|PauseEvent|ConversationStateUpdateEvent|UserRejectObservation|ConversationErrorEvent"
+    " or action|observation source|args|content|tool_call_metadata|message"
 )
 _EVENT_FILE = re.compile(r"(?:^|/)events/(?:event-)?\d{1,18}(?:\D[^/]*)?\.json$")
 """an event in a file of its own, which its number begins"""
@@ -50,12 +50,12 @@ class OpenHands(Declared):
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "zip":
             return 91 if sum(bool(_EVENT_FILE.search(name)) for name in head.names) * 2 > len(head.names) else 0
-        if head.shape == "object" and _is_event(head.first_of("trajectory")):
+        if head.shape == "object" and holds(head.first_of("trajectory"), _EVENT):
             return 94
         if head.objects and all(isinstance(item.get("history"), list) for item in head.objects):
             listed = (event for item in head.objects for event in item["history"][:5])
-            return 92 if any(map(_is_event, chain.from_iterable(map(_flat, listed)))) else 0
-        return 92 if head.objects and sum(map(_is_event, head.objects)) * 2 > len(head.objects) else 0
+            return 92 if any(holds(event, _EVENT) for item in listed for event in _flat(item)) else 0
+        return 92 if head.objects and sum(holds(item, _EVENT) for item in head.objects) * 2 > len(head.objects) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "zip":
@@ -88,14 +88,6 @@ def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
 def _flat(item: Any) -> list[Any]:
     """An event; older outputs have pairs of an action and what came of it."""
     return item if isinstance(item, list) else [item]
-
-
-def _is_event(value: Any) -> bool:
-    keys = as_object(value).keys()
-    if "source" in keys and value.get("kind") in _KINDS:
-        return True
-    beside = keys & {"source", "args", "content", "tool_call_metadata", "message"}
-    return bool(keys & {"action", "observation"} and beside)
 
 
 def _response(response: dict[str, Any], conversation: _Events) -> list[Turn]:

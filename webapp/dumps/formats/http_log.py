@@ -66,10 +66,8 @@ class HttpLog(Format):
 
 
 def _is_exchange(value: dict[str, Any]) -> bool:
-    has_address = any(isinstance(value.get(key), str) for key in _PLACES)
-    if isinstance(value.get("request_body"), str | dict) and "response_body" in value:
-        return True
-    return has_address and any(key in value for key in _RESPONSES)
+    is_sent = isinstance(value.get("request_body"), str | dict) and "response_body" in value
+    return is_sent or (first_text(value, *_PLACES) is not None and not value.keys().isdisjoint(_RESPONSES))
 
 
 _REALTIME = re.compile(r'"type":\s*"response\.|"serverContent"|"choices"|"delta"')

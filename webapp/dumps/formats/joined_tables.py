@@ -99,7 +99,7 @@ def _conversations(tables: Tables, turn_ids: set[Any]) -> Iterator[SessionEntrie
     }
     rows = (row for row in tables.rows("responses", "conversation_id", "id") if row["id"] not in turn_ids)
     for ident, responses in groupby(rows, lambda row: row.get("conversation_id") or row["id"]):
-        entries = (_with(row, beside) for row in responses)
+        entries = ((f"response {row['id']}", plain(row) | _beside(row["id"], beside)) for row in responses)
         yield SessionEntries(id_text(ident) or "conversation", entries, names.get(ident))
 
 
@@ -111,9 +111,8 @@ def _by_response(rows: Iterable[dict[str, Any]], texts: dict[Any, Any] | None = 
     return by_response
 
 
-def _with(row: dict[str, Any], beside: dict[str, dict[Any, list[Any]]]) -> Entry:
-    more = {key: rows[row["id"]] for key, rows in beside.items() if row["id"] in rows}
-    return f"response {row['id']}", {**plain(row), **more}
+def _beside(ident: Any, beside: dict[str, dict[Any, list[Any]]]) -> dict[str, Any]:
+    return {key: rows[ident] for key, rows in beside.items() if ident in rows}
 
 
 def _threads(tables: Tables) -> Iterator[SessionEntries]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.documents import entries_of, id_problem, nested, whole_document, with_list
+from webapp.dumps.json_path import holds
 from webapp.dumps.messages.bodies import is_answer, is_exam, is_served
 from webapp.dumps.messages.exchanges import BODIES, ITEMS, entry_turns
 from webapp.dumps.messages.http import ASKING
@@ -17,7 +18,7 @@ from webapp.dumps.programs import Program, by_message
 from webapp.dumps.records import Problem, Turn, role_of
 from webapp.dumps.session_keys import mentions_keys
 from webapp.dumps.sessions import each_session
-from webapp.dumps.values import as_list, as_object, id_text, text
+from webapp.dumps.values import as_list, id_text, text
 
 _IDS = ("session_id", "conversation_id", "thread_id", "id", "custom_id")
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function", "tool-call", "tool-response")
@@ -25,6 +26,11 @@ _ROLES = ("system", "developer", "user", "assistant", "tool", "function", "tool-
 _FOREIGN = {"node_type", "parts", "info", "message"}
 """Keys of other programs' messages, which have formats of their own."""
 _LOOKED_AT = 20
+_ANSWERED = (
+    "output.message:object stopReason or message.role=assistant finish_reason or object=interaction"
+    " or custom_id result:object or output:list model"
+)
+"""of Bedrock's Converse, Cohere's, Google's, Anthropic's batches, and OpenAI's responses"""
 
 
 class OpenAi(Format):
@@ -96,21 +102,14 @@ def _is_exchange(value: dict[str, Any]) -> bool:
     """A whole response, alone or with its request."""
     if any(is_body(value.get(key)) for key in BODIES):
         return True
-    if isinstance(as_object(value.get("output")).get("message"), dict) and "stopReason" in value:  # Bedrock's Converse
-        return True
-    if as_object(value.get("message")).get("role") == "assistant" and "finish_reason" in value:  # Cohere's
-        return True
-    if (
-        ("choices" in value and not value.keys() & {"question", "answer"} and not is_exam(value))
-        or value.get("object") == "interaction"
-        or ("custom_id" in value and isinstance(value.get("result"), dict))
-    ):
+    is_asked = bool(value.keys() & {"question", "answer"}) or is_exam(value)
+    if holds(value, _ANSWERED) or ("choices" in value and not is_asked):
         return True
     if "response" in value and value.keys() & {"request", "messages", "input", "custom_id"}:
         request, response = value.get("request"), value["response"]
         asks = not isinstance(request, dict) or bool(request.keys() & {"model", "input", "body", *ASKING})
         return not is_served(request, response) and (asks or not isinstance(response, dict) or is_answer(response))
-    return isinstance(value.get("output"), list) and "model" in value
+    return False
 
 
 def _session(at: str, extra: dict[str, Any], fallback: str, entries: Entries) -> SessionEntries:

@@ -9,6 +9,7 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import whole_document
+from webapp.dumps.json_path import holds
 from webapp.dumps.messages.pieces import Piece, text_or_json
 from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.messages.turns import each_with, event_turns, note_once, note_unknown_kind, text_turns, turns_of
@@ -76,11 +77,7 @@ def _mentions_tree(head: DumpHead) -> bool:
 
 
 def _is_chain(value: Any) -> bool:
-    if not isinstance(value, dict):
-        return False
-    return "answer_details" in as_object(value.get("answer")) or (
-        "role" in value and isinstance(value.get("next"), list)
-    )
+    return isinstance(value, dict) and holds(value, "answer.answer_details or role next:list")
 
 
 def _tree(stem: str, value: dict[str, Any]) -> SessionEntries:

@@ -177,20 +177,14 @@ def traced(
     Where outputs are `bodies`, one of which no answer is known is worth a word; else it may be what the model wrote.
     """
     model, question = conversation.model, _opened(question)
-    request = _request(question)
+    asked = {"messages" if isinstance(question, list) else "input": question}
+    request = _with_tools(question if isinstance(question, dict) else asked)
     turns = exchange(request, None, conversation)
     is_said = any(question.values()) if isinstance(question, dict) else isinstance(question, list) and bool(question)
     if is_said and not any(request_messages(request, conversation)):
         turns = text_turns(as_json(question), "user", conversation)
     conversation.model = model or conversation.model  # else the one that the request names
     return turns, noted_answers(_answers(output, conversation, bodies), conversation)
-
-
-def _request(question: Any) -> dict[str, Any]:
-    """What was asked as a request: such an object, a list of messages, or a text."""
-    if not isinstance(question, dict):
-        question = {"messages" if isinstance(question, list) else "input": question}
-    return _with_tools(question)
 
 
 def _with_tools(request: dict[str, Any]) -> dict[str, Any]:
