@@ -18,7 +18,6 @@ from webapp.dumps.session_keys import NO_KEY, OPTION, Follows, SessionKeys, entr
 from webapp.dumps.sessions import SessionEntries, Sessions, spilled
 from webapp.dumps.source import DumpHead, Source, entry_or_problem, lines
 from webapp.dumps.stream import DocumentMember, Item, ListStart, Part, walk
-from webapp.dumps.values import first_id, first_text
 
 
 def objects(parts: Iterable[Part], key: str) -> Iterator[Entry | Problem]:
@@ -187,14 +186,6 @@ def page_entries(source: Source, head: DumpHead, *keys: str) -> Entries:
     """The items of a page of an API: of an object's list under the first of `keys`; else the dump's entries."""
     key = next((key for key in keys if head.shape == "object" and key in head.items), None)
     return entries_of(source, head) if key is None else with_list(source, head, key)[1]
-
-
-def document_session(
-    source: Source, head: DumpHead, key: str, *, ids: Iterable[str] = (), title: Iterable[str] = ()
-) -> SessionEntries:
-    """A document as a session: its list under `key`; what stands around that names it, by the first of `ids`."""
-    extra, entries = with_list(source, head, key)
-    return SessionEntries(first_id(extra, *ids) or source.stem, entries, first_text(extra, *title), extra=extra)
 
 
 def grouped(source: Source, head: DumpHead, session_of: SessionOf) -> Sessions:

@@ -12,7 +12,7 @@ from webapp.dumps.archive_members import zip_objects
 from webapp.dumps.base import DumpHead, Entries, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
-from webapp.dumps.documents import document_session, entries_of, nested
+from webapp.dumps.documents import entries_of, nested, with_list
 from webapp.dumps.json_path import holds
 from webapp.dumps.messages.bodies import answer
 from webapp.dumps.messages.exchanges import exchange
@@ -22,7 +22,7 @@ from webapp.dumps.messages.turns import event_turns, text_turns, with_usage
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import each_session, spilled
 from webapp.dumps.source import entry_or_problem
-from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text, text
+from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 _SPEAKING = ("run", "run_ipython", "edit", "read", "write", "browse", "browse_interactive", "finish")
 """actions whose arguments hold what the model thought, were it an empty text"""
@@ -35,7 +35,6 @@ _EVENT_FILE = re.compile(r"(?:^|/)events/(?:event-)?\d{1,18}(?:\D[^/]*)?\.json$"
 """an event in a file of its own, which its number begins"""
 _NUMBER = re.compile(r"\d+")
 _CONTEXT = "agent_state.llm_context.messages|llm_context.messages"
-_IDS = ("instance_id", "session_id", "sid")
 
 
 @dataclass(slots=True)
@@ -61,11 +60,15 @@ class OpenHands(Declared):
         if head.shape == "zip":
             yield from _event_files(source)
         elif head.shape == "object" and "trajectory" in head.items:
-            yield document_session(source, head, "trajectory", ids=_IDS)
+            yield self.named(source.stem, *with_list(source, head, "trajectory"))
         elif any("history" in item for item in head.objects):
-            yield from each_session(entries_of(source, head), source.stem, _session)
+            yield from each_session(entries_of(source, head), source.stem, self._history)
         else:
             yield SessionEntries(source.stem, entries_of(source, head))
+
+    def _history(self, fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
+        flat = [event for item in as_list(value.pop("history", None)) for event in _flat(item)]
+        return self.named(fallback, value, nested(at, "history", flat))
 
     def read_entry(self, entry: dict[str, Any], conversation: _Events) -> list[Turn]:  # type: ignore[override]
         """An event; those of older versions repeat the response that they are of."""
@@ -77,12 +80,6 @@ class OpenHands(Declared):
             turns = _with_thought(_response(response, conversation), entry, conversation)
             return turns or event_turns(text(entry.get("action")))
         return super().read_entry(entry, conversation)
-
-
-def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
-    history = as_list(value.pop("history", None))
-    flat = [event for item in history for event in _flat(item)]
-    return SessionEntries(first_id(value, *_IDS) or fallback, nested(at, "history", flat), extra=value)
 
 
 def _flat(item: Any) -> list[Any]:

@@ -16,7 +16,7 @@ from webapp.dumps.base import (
 )
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
-from webapp.dumps.documents import SessionOf, document_session, entries_of, grouped, joined_runs
+from webapp.dumps.documents import SessionOf, entries_of, grouped, joined_runs, with_list
 from webapp.dumps.linked_turns import Side
 from webapp.dumps.messages.pieces import Piece, call
 from webapp.dumps.messages.turns import each_filled, each_with, event_turns, turns_of
@@ -166,7 +166,7 @@ class GeminiCli(Declared):
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object" and "messages" in head.keys:
-            yield document_session(source, head, "messages", ids=("sessionId",))
+            yield self.named(source.stem, *with_list(source, head, "messages"))
             return
         name = next((ident for line in head.objects if (ident := id_text(line.get("sessionId")))), source.stem)
         yield SessionEntries(name, _current(source, head))

@@ -58,7 +58,7 @@ _BESIDE: dict[str, tuple[Side, set[str]]] = {
 _SAYINGS = {"utterance", "message", "text", "msg", "turn"}
 """words of keys that together name what a model said"""
 _BODY = re.compile(r"\s*(?:\[\s*)?\{\s*\"")
-_DEEPEST = 8
+_DEEPEST, _SHOWN = 8, 50
 _ORDER: dict[Side, int] = {"system": 0, "user": 1, "thinking": 2, "assistant": 3, "result": 4}
 
 
@@ -292,9 +292,9 @@ def _said_under(holder: dict[str, Any]) -> str | None:
     return next((key for key in SAID if holder.get(key) == ""), None)
 
 
-def is_chat(items: list[Any], most: int = 50) -> bool:
+def is_chat(items: list[Any]) -> bool:
     """Whether two sides speak in most of the first items, one of which is a model."""
-    objects = [item for item in items[:most] if isinstance(item, dict)]
+    objects = [item for item in items[:_SHOWN] if isinstance(item, dict)]
     messages = [message for item in objects if (message := spoken(item)) is not None]
     roles = {message["role"] for message in messages}
     return 2 * len(messages) >= len(objects) and {"assistant", "user"} <= roles

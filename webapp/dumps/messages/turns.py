@@ -127,11 +127,9 @@ def error_turns(error: Any, role: str | None = None, **about: Any) -> list[Turn]
     return [Turn(0, "error", reason, role, **about)]
 
 
-def result_turns(
-    answer: Any, conversation: Conversation, name: str | None = None, ident: str | None = None
-) -> list[Turn]:
+def result_turns(answer: Any, conversation: Conversation, name: str | None = None) -> list[Turn]:
     """What a tool answered, as a turn of its own."""
-    return turns_of([Piece.of_result(answer, name, ident)], "tool", conversation)
+    return turns_of([Piece.of_result(answer, name)], "tool", conversation)
 
 
 def _grouped(parts: list[Piece]) -> Iterator[list[Piece]]:
