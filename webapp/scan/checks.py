@@ -19,23 +19,23 @@ class Check(NamedTuple):
     """A check: what it says in words, and the rules of findings that break it."""
 
     words: str
-    rules: frozenset[str]
+    rules: tuple[str, ...]
+    state: str = ""
+    """of a contract that it breaks"""
 
 
 CHECKS: Mapping[str, Check] = {
-    "json_read": Check("JSON read", frozenset({"silently_wrong", "merged_values", "mojibake", "hidden_text"})),
-    "calls_ran": Check("calls ran", frozenset({"lost_tool_call", "silent_discard", "false_alarm"})),
-    "arguments_fit": Check("arguments fit", frozenset({"emptied_arguments", "broken_contract"})),
-    "names_declared": Check("names declared", frozenset()),
-    "not_cut": Check("not cut", frozenset({"cut_response"})),
-    "answered": Check("answered", frozenset({"billed_but_empty", "turns_exhausted", "zombie_model"})),
+    "json_read": Check("JSON read", ("silently_wrong", "merged_values", "mojibake", "hidden_text"), "invalid_json"),
+    "calls_ran": Check("calls ran", ("lost_tool_call", "silent_discard", "false_alarm")),
+    "arguments_fit": Check("arguments fit", ("emptied_arguments", "broken_contract"), "schema_mismatch"),
+    "names_declared": Check("names declared", (), "unknown_name"),
+    "not_cut": Check("not cut", ("cut_response",)),
+    "answered": Check("answered", ("billed_but_empty", "turns_exhausted", "zombie_model")),
     "no_loop": Check(
         "no loop",
-        frozenset(
-            {"runaway_repetition", "same_failure_again", "validation_storm", "rejected_again", "poisoned_history"}
-        ),
+        ("runaway_repetition", "same_failure_again", "validation_storm", "rejected_again", "poisoned_history"),
     ),
-    "claims_backed": Check("claims backed", frozenset({"claimed_result"})),
+    "claims_backed": Check("claims backed", ("claimed_result",)),
 }
 
 
@@ -64,16 +64,17 @@ class Evidence:
     """texts that hold more than JSON, which only the program's own parser can judge"""
     uncounted: int = 0
     """answers that say nothing, of which the log does not say what they cost"""
-    failed: list[int] = field(default_factory=list)
-    """positions of responses that failed in production"""
-    broken: dict[str, list[int]] = field(default_factory=dict)
-    """positions of responses that break their contract, by its state"""
+    broken: dict[str, set[int]] = field(default_factory=dict)
+    """positions of responses that break their contract, by its state; one that failed in production is no JSON"""
+
+    def breaks(self, position: int, state: str = "invalid_json") -> None:
+        self.broken.setdefault(state, set()).add(position)
 
     def held(self, position: int, state: str) -> None:
         """Count what holding a response against its own request came to."""
         self.declared += state not in ("not_declared", "not_checked")
         if state in BROKEN:
-            self.broken.setdefault(state, []).append(position)
+            self.breaks(position, state)
 
     def answered(self, turns: Sequence[Turn]) -> None:
         """See all turns of one entry: whether its model said nothing, and no tokens say what that cost."""
@@ -93,7 +94,7 @@ class Evidence:
             return
         if self.home_known:
             if traces and traces[0].verdict == "failed":
-                self.failed.append(position)
+                self.breaks(position)
         elif traces and traces[-1].verdict in ("extracted", "repaired", "failed"):
             self.offered += 1
 
@@ -104,18 +105,12 @@ def results(evidence: Evidence, findings: Sequence[RuleFinding]) -> dict[str, Ch
 
 
 def _result(name: str, check: Check, evidence: Evidence, findings: Sequence[RuleFinding]) -> CheckResult:
-    turns = _broken(name, evidence)
+    turns = sorted(evidence.broken.get(check.state, ()))
     turns += [position for finding in findings if finding.rule in check.rules for position in finding.turns]
     if turns or any(finding.rule in check.rules for finding in findings):
         return CheckResult("broken", turns=tuple(dict.fromkeys(turns)))
     why = _unknown(name, evidence)
     return CheckResult("unknown", why) if why else CheckResult("kept")
-
-
-def _broken(name: str, evidence: Evidence) -> list[int]:
-    by_state = {"json_read": "invalid_json", "arguments_fit": "schema_mismatch", "names_declared": "unknown_name"}
-    turns = evidence.broken.get(by_state.get(name, ""), [])
-    return sorted({*evidence.failed, *turns}) if name == "json_read" else turns
 
 
 def _unknown(name: str, evidence: Evidence) -> str:

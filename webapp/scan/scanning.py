@@ -154,7 +154,7 @@ class OpenSession:
         state.see(PlacedTurn(*place, turn, raw, traces, answers))
         for ordinal in ([place.ordinal] if turn.failure else []) + ([] if answered is None else [answered]):
             if state.fail(ordinal, turn.failure or turn.raw or ""):
-                self.evidence.failed.append(state.tally.positions[ordinal])
+                self.evidence.breaks(state.tally.positions[ordinal])
         if place.original is None:
             if self.answer and self.answer[0].entry != turn.entry:
                 self.evidence.answered(self.answer)
@@ -207,7 +207,7 @@ def _as_dict(finding: RuleFinding) -> dict[str, Any]:
 
 
 def _failures_sentence(evidence: Evidence) -> str:
-    failed = len({*evidence.failed, *evidence.broken.get("invalid_json", [])})
+    failed = len(evidence.broken.get("invalid_json", ()))
     broken = sum(len(turns) for state, turns in evidence.broken.items() if state != "invalid_json")
     sentences = [f"{counted(failed, 'response')} could not be read"] if failed else []
     sentences += [f"{counted(broken, 'response')} broke what the request declares"] if broken else []

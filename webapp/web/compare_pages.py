@@ -101,7 +101,7 @@ def show(ident: str, position: int) -> Response:
     sides = compared(raw, trace(a), trace(b))
     back = {name: text for name, text in request.args.items() if name not in ("a", "b")}
     context: dict[str, Any] = {"session": detail.session, "turn": detail.turn, "sides": sides, "a": a, "b": b}
-    return page("compare/show.html", "compare/_sides.html", **context, back=back)
+    return page("compare/show.html", "compare/_sides.html", **context, back=back, words=words, most=MOST_ATTEMPTS)
 
 
 def _named(value: str) -> str:
@@ -169,15 +169,12 @@ class Side:
     cannot be located; `more` counts lines that are not shown."""
 
     trace: Trace
-    sentence: str
     lines: list[ComparedLine]
     more: int
     lit: Span | None
     raw: rawview.RawView
     outcome: str
     """of the attempt that is drawn: accepted, failed or rejected; "" where there was none"""
-    attempts: list[tuple[int, str, bool]]
-    more_attempts: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,20 +211,13 @@ def _side(raw: str, trace: Trace, difference: Difference | None) -> Side:
     lines = list(_values(trace.values, difference))
     first = next((at for at, line in enumerate(lines) if line.lit_from is not None), 0)
     start = max(0, min(first - MOST_LINES // 2, len(lines) - MOST_LINES))
-    attempts = [
-        (at + 1, f"{attempt.strategy}: {words.attempt_sentence(attempt, at in trace.chosen)}", at in trace.chosen)
-        for at, attempt in enumerate(trace.attempts[:MOST_ATTEMPTS])
-    ]
     return Side(
         trace,
-        words.trace_sentence(trace),
         lines[start : start + MOST_LINES],
         max(0, len(lines) - MOST_LINES),
         lit,
         rawview.view(raw, trace.attempts, rawview.Focus(index, range=lit)),
         "" if index is None else trace.attempts[index].outcome,
-        attempts,
-        max(0, len(trace.attempts) - MOST_ATTEMPTS),
     )
 
 
