@@ -85,7 +85,8 @@ def test_nothing_found_is_no_good_news(home: Path, tmp_path: Path) -> None:
 def test_since_leaves_older_files_out_and_says_how_many(home: Path) -> None:
     old = time.time() - 30 * 86400
     os.utime(home / ".claude/projects/-work/s-1.jsonl", (old, old))
-    assert "Older, not looked at: 1 file, " in scan().stdout
+    text = scan().stdout
+    assert "Older, not looked at: 1 file (--since)." in text and "No session to check." in text and "kept" not in text
     assert len(document("--since", "52w")["sessions"]) == 1
     assert scan("--since", "soon").exit_code == 2
 

@@ -27,6 +27,10 @@ Excerpts = Sequence[list[str]]
 SEVERITIES = ("low", "medium", "high")
 WORST, MOST_FILES = 10, 5
 MOST_LINES, LONGEST_LINE = 4, 240
+HELD, NOTHING = (
+    "No check is broken in what was looked at.",
+    "No session to check. Name a file or a folder, or see --since.",
+)
 MARKS = {"kept": "✓", "broken": "✗", "unknown": "?"}
 OWN = frozenset({"name", "words", "state", "severity", "rule"})  # keys under which stand words of Fencepost
 
@@ -146,8 +150,11 @@ def text(document: dict[str, Any], excerpts: Excerpts, *, every: bool) -> Iterat
     if len(broken) > len(listed):
         yield f"{len(broken) - len(listed)} more sessions break a check: --all prints them."
         yield ""
-    yield f"{'':17} {'kept':>8} {'broken':>8} {'not knowable':>13}"
-    for check in document["checks"]:
+    if document["sessions"]:
+        yield f"{'':17} {'kept':>8} {'broken':>8} {'not knowable':>13}"
+    else:
+        yield NOTHING
+    for check in document["checks"] if document["sessions"] else ():
         why = f"  {check['why'][0]['reason']}" if check["why"] else ""
         counts = f"{check['kept']:>8,} {check['broken']:>8,} {check['unknown']:>13,}"
         yield f"{MARKS[_state(check)]} {check['words']:15} {counts}{why}"
@@ -181,8 +188,7 @@ def _looked(document: dict[str, Any]) -> Iterator[str]:
     )
     if not looked["complete"]:
         yield f"Interrupted: {looked['left_files']:,} files were not looked at."
-    if looked["older_files"] or looked["older_sessions"]:
-        older = counted(looked["older_files"], "file"), counted(looked["older_sessions"], "session")
+    if older := [counted(looked[f"older_{noun}s"], noun) for noun in ("file", "session") if looked[f"older_{noun}s"]]:
         yield f"Older, not looked at: {', '.join(older)} (--since)."
     if programs := looked["programs"]:
         there = [f"{name} {count:,}" for name, count in programs.items() if count]
@@ -261,14 +267,14 @@ def junit(document: dict[str, Any]) -> str:
 
 def page(document: dict[str, Any], excerpts: Excerpts) -> str:
     """One page to keep or send, with every session that breaks a check: nothing in it is loaded from anywhere."""
-    pairs = zip(document["sessions"], excerpts, strict=True)
+    pairs = list(zip(document["sessions"], excerpts, strict=True))
     sections = "".join(_section(session, excerpt) for session, excerpt in pairs if _broken(session))
     looked = "".join(f"<p>{html.text(line)}</p>" for line in _looked(document))
     names = "<tr><th></th><th>Check</th><th>kept</th><th>broken</th><th>not knowable</th><th>why</th></tr>"
     return (
         f"{html.head('fencepost scan')}<h1>fencepost scan</h1>{looked}"
         f"<table>{names}{''.join(map(_row, document['checks']))}</table>"
-        f"{sections or '<p>No check is broken in what was looked at.</p>'}</html>"
+        f"{sections or f'<p>{HELD if pairs else NOTHING}</p>'}</html>"
     )
 
 

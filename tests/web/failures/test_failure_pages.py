@@ -130,7 +130,7 @@ def test_a_group_says_who_when_how_often_and_what_would_read_it(failing: FlaskCl
     assert "- read none of them: `windlass-strict`" in report
     assert failing.get("/failures/v1%7Cnobody").status_code == 404
     # one example a sort: the third response is like one of the two that stand there
-    assert "2 of 3 responses; each of the others has the tokens, JSON path, model" in page
+    assert "2 of 3 responses; each of the others has the same tokens, JSON path, model" in page
 
 
 ATOM = "{http://www.w3.org/2005/Atom}"
