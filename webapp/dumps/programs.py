@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path as File
 from typing import Any, NamedTuple
 
+from webapp.dumps.json_path import at
 from webapp.dumps.source import DumpHead
 from webapp.dumps.values import as_list, as_object, text
 
@@ -67,7 +68,7 @@ def by_scope(scope: Any) -> Program | None:
 
 def by_run(run: dict[str, Any]) -> Program | None:
     """By what a LangSmith run says of the library that traced it; `langsmith` itself traces any program."""
-    runtime = as_object(as_object(run.get("extra")).get("runtime"))
+    runtime = as_object(at(run, "extra.runtime")[0])
     library = text(runtime.get("library")) or ""
     if library not in ("langchain", "langchain-core") or runtime.get("runtime", "python") != "python":
         return None

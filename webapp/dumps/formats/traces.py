@@ -11,7 +11,6 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Entries, Entry, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
-from webapp.dumps.decoding import json_or_none
 from webapp.dumps.linked_turns import Side
 from webapp.dumps.messages.bodies import is_answer
 from webapp.dumps.messages.exchanges import exchange
@@ -32,24 +31,14 @@ from webapp.dumps.sessions import microseconds, spilled
 from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text, text
 
 _BATCH = ("post", "patch")
-_TEXTS = ("inputs", "outputs", "extra")
 
 
 class LangSmith(Declared):
     def entries(self, source: Source, head: DumpHead) -> Entries:
-        return map(_parsed, _joined(super().entries(source, head)))
+        return _joined(super().entries(source, head))
 
     def program_of(self, entry: dict[str, Any]) -> Program | None:
         return by_run(entry)
-
-
-def _parsed(entry: Entry | Problem) -> Entry | Problem:
-    """A run whose inputs and outputs are JSON texts, as in bulk exports, with what they hold."""
-    if isinstance(entry, Problem):
-        return entry
-    at, run = entry
-    texts = {key: json_or_none(run[key]) for key in _TEXTS if isinstance(run.get(key), str)}
-    return at, {**run, **{key: value for key, value in texts.items() if value is not None}}
 
 
 def _joined(entries: Entries) -> Entries:
