@@ -124,13 +124,12 @@ class Grammar:
     def named(self, call: CallSpan, raw: str) -> str:
         """The name of a call; where none is written, one that stands in its arguments."""
         name = self.name(call.name)
-        if self.first:
+        if name or self.first:
             return name
         if not call.arguments:
-            return name or call.name
-        if not name and (inside := _NAME.search(raw, *call.arguments)):
-            return self.name(inside[1]) or inside[1]
-        return name
+            return call.name
+        inside = _NAME.search(raw, *call.arguments)
+        return (self.name(inside[1]) or inside[1]) if inside else ""
 
     def read(self, tracer: Tracer) -> None:
         """Give every call whose name is known; one that the server refuses takes the others with it."""

@@ -112,10 +112,6 @@ class Walk:
             raise CutShort
         raise CutShort("" if _CUT.match(self.raw, self.at) else "expected value, or invalid number or string")
 
-    def completion(self) -> list[Edit]:
-        """The edits that make JSON of the text, which is cut off."""
-        return self.edits + completed(self.raw, self.sound, "".join(reversed(self.closers)))
-
 
 def by_jiter(*, strings: bool = False) -> Step:
     """The step that decodes what jiter keeps of a text; what stands behind the value is ignored."""
@@ -128,7 +124,8 @@ def by_jiter(*, strings: bool = False) -> Step:
             return True
         if problem is not None:
             tracer.truncated = True
-            end, edits = len(tracer.raw), walk.completion()
+            end = len(tracer.raw)
+            edits += completed(tracer.raw, walk.sound, "".join(reversed(walk.closers)))
         return choose_if_ok(tracer, tracer.attempt("whole", Span(0, end), edits))
 
     return step

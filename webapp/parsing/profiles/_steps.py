@@ -100,6 +100,10 @@ def refuse(tracer: Tracer, attempt: Attempt, reason: str) -> Attempt:
     return tracer.amend(attempt, outcome="failed", reason=reason)
 
 
+class Unreadable(Exception):
+    """Why an agent refuses a text, and the number of the line."""
+
+
 class Refused(Exception):
     """A call, whose failure is recorded, makes a server refuse the request: none that it read before is given."""
 

@@ -9,17 +9,15 @@ from typing import Any
 from webapp.parsing.edit import Span
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import AGENTS, described
-from webapp.parsing.profiles._steps import derived, whole
+from webapp.parsing.profiles._steps import Unreadable, derived, whole
 
 BEGIN, END, MOVE, ENVIRONMENT = "*** Begin Patch", "*** End Patch", "*** Move to: ", "*** Environment ID:"
 HEADERS = {"*** Add File: ": "add", "*** Delete File: ": "delete", "*** Update File: ": "update"}
 SPACE = " \t\n\x0b\x0c\r\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+_UNEXPECTED = "Unexpected line found in update hunk: '{}'"
+_NO_CONTEXT = "Expected update hunk to start with a @@ context marker, got: '{}'"
 _NO_LINES = "Update hunk does not contain any lines"
 _HEREDOCS = ("<<EOF", "<<'EOF'", '<<"EOF"')
-
-
-class _Invalid(Exception):
-    """Why Codex refuses a patch, and the line, counted from 1 as it does."""
 
 
 @dataclass
@@ -32,12 +30,12 @@ class _Reader:
     """the line of each hunk, and the last line that was read"""
 
     def line(self, number: int, line: str) -> None:
-        """Read one more line. Raises `_Invalid`."""
+        """Read one more line. Raises `Unreadable`."""
         bare = line.strip(SPACE)
         header = line.rstrip(SPACE) if self.mode == "update" else bare
         if self.mode == "ended":
             if bare not in ("", END):
-                raise _Invalid(f"The last line of the patch must be '{END}'", number)
+                raise Unreadable(f"The last line of the patch must be '{END}'", number)
             return
         kind = next((kind for prefix, kind in HEADERS.items() if header.startswith(prefix)), None)
         if kind or header == END:
@@ -48,13 +46,13 @@ class _Reader:
                 self.hunks.append({"type": kind, "path": header.partition(": ")[2]} | _FIELDS[kind]())
         elif self.mode == "begun" and number == 2 and bare.startswith(ENVIRONMENT):
             if bare == ENVIRONMENT:
-                raise _Invalid("apply_patch environment_id cannot be empty", number)
+                raise Unreadable("apply_patch environment_id cannot be empty", number)
         elif self.mode == "add" and line.startswith("+"):
             self.hunks[-1]["content"] += f"{line[1:]}\n"
         elif self.mode == "update":
             self.change(number, line)
         else:
-            raise _Invalid(f"'{bare}' is not a valid hunk header", number)
+            raise Unreadable(f"'{bare}' is not a valid hunk header", number)
 
     def close(self, number: int, line: str) -> None:
         """What is open ends before a header, or the patch's end."""
@@ -62,9 +60,9 @@ class _Reader:
             chunks = self.hunks[-1]["chunks"]
             if not chunks:
                 path = self.hunks[-1]["path"]
-                raise _Invalid(f"Update file hunk for path '{path}' is empty", self.places[-1])
+                raise Unreadable(f"Update file hunk for path '{path}' is empty", self.places[-1])
             if _is_empty(chunks[-1]):
-                raise _Invalid(_NO_LINES if line.strip(SPACE) == END else _unexpected(line), number)
+                raise Unreadable(_NO_LINES if line.strip(SPACE) == END else _UNEXPECTED.format(line), number)
 
     def change(self, number: int, line: str) -> None:
         """A line of an update."""
@@ -76,16 +74,16 @@ class _Reader:
             hunk["move_to"] = line.removeprefix(MOVE)
         elif line == "@@" or line.startswith("@@ "):
             if is_empty:
-                raise _Invalid(_unexpected(line), number)
+                raise Unreadable(_UNEXPECTED.format(line), number)
             chunks.append(_chunk(line[3:] or None))
         elif line == "*** End of File":
             if is_empty:
-                raise _Invalid(_NO_LINES, number)
+                raise Unreadable(_NO_LINES, number)
             if last:
                 last["end_of_file"] = True
         elif last and last["end_of_file"]:
             if line.strip(SPACE):
-                raise _Invalid(_no_context(line), number)
+                raise Unreadable(_NO_CONTEXT.format(line), number)
         elif line[:1] in ("", " ", "+", "-"):
             if not last:
                 chunks.append(_chunk(None))
@@ -93,7 +91,7 @@ class _Reader:
                 if line[:1] in ("", " ", sign):
                     chunks[-1][lines].append(line[1:])
         else:
-            raise _Invalid(_unexpected(line) if is_empty or not last else _no_context(line), number)
+            raise Unreadable(_UNEXPECTED.format(line) if is_empty or not last else _NO_CONTEXT.format(line), number)
 
 
 _FIELDS: dict[str, Any] = {"add": lambda: {"content": ""}, "delete": dict, "update": lambda: {"chunks": []}}
@@ -105,14 +103,6 @@ def _chunk(context: str | None) -> dict[str, Any]:
 
 def _is_empty(chunk: dict[str, Any]) -> bool:
     return not (chunk["old"] or chunk["new"])
-
-
-def _unexpected(line: str) -> str:
-    return f"Unexpected line found in update hunk: '{line}'"
-
-
-def _no_context(line: str) -> str:
-    return f"Expected update hunk to start with a @@ context marker, got: '{line}'"
 
 
 @described("codex-apply-patch", AGENTS, original="Rust", roots="all")
@@ -134,10 +124,10 @@ def plugin(tracer: Tracer) -> None:
     try:
         for at, word, which in ((0, BEGIN, "first"), (-1, END, "last")):
             if len(lines) < 2 - (at == 0) or lines[at].strip(SPACE) != word:
-                raise _Invalid(f"The {which} line of the patch must be '{word}'", max(1, len(lines)) if at else 1)
+                raise Unreadable(f"The {which} line of the patch must be '{word}'", max(1, len(lines)) if at else 1)
         for number, line in enumerate(lines[1:], 2):
             reader.line(number, line)
-    except _Invalid as error:
+    except Unreadable as error:
         reason, number = error.args
         place = Span(begins[number - 1], len(raw)) if number <= len(lines) else whole(raw)
         offers = BEGIN in raw

@@ -33,10 +33,6 @@ def _closed(tracer: Tracer) -> bool:
     return tracer.truncated
 
 
-def _must_be_object(value: Any) -> str:
-    return "" if isinstance(value, dict) else "ModelBehaviorError: expected a JSON object"
-
-
 def _pre_parsed(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
@@ -58,12 +54,11 @@ def _refuse_empty(tracer: Tracer) -> bool:
     return not tracer.raw
 
 
-def _escaped(tracer: Tracer) -> bool:
-    return escapes(tracer.attempts[-1])
-
-
 _QUOTED = loads((re.compile(r"(?<!\\)'"), '"'), (re.compile(r"\\'"), "'"))
+_SEMANTIC_KERNEL = (_refuse_empty, loads(), lambda tracer: escapes(tracer.attempts[-1]), _QUOTED)
 _LANGCHAIN = made(lambda value: value or {}, "what Python counts as false is made {}", strict=False)
+_OBJECT = loads(check=lambda value: "" if isinstance(value, dict) else "ModelBehaviorError: expected a JSON object")
+_BROWSER_USE = made(lambda value: value if isinstance(value, dict) else {"value": value}, 'put under "value"')
 _MCP = made(_pre_parsed, "texts among the arguments that are JSON are decoded")
 _SPACE = f"[{WHITE}]"
 _KEY = r"[a-zA-Z_$][a-zA-Z0-9_$]*"
@@ -80,15 +75,11 @@ _MENDED = (
 )
 
 
-def _counts(value: Any) -> str:
-    false = value is False or value in (None, 0, "")
-    return "a value that counts as false: no input" if false else ""
-
-
+_NO_INPUT = "a value that counts as false: no input"
 _MASTRA = (
     loads(finite=True),
     loads(_TOKENS, _TRIM, finite=True),
-    loads(*_MENDED, check=_counts, finite=True),
+    loads(*_MENDED, check=lambda value: _NO_INPUT if value in (None, 0, "") else "", finite=True),
 )
 
 
@@ -134,10 +125,6 @@ def _decided_by_adk(tracer: Tracer, strategy: str, span: Span, edits: Sequence[E
     return choose_if_ok(tracer, attempt) or not (attempt.reason or "").startswith(_CAUGHT_BY_ADK)
 
 
-def _as_object(value: Any) -> Any:
-    return value if isinstance(value, dict) else {"value": value}
-
-
 def _arguments(name: str, *steps: Step, **fields: Any) -> Callable[[str], Described]:
     """A profile that tries each step in turn, until one has decided; of a text that says what it does."""
 
@@ -177,7 +164,7 @@ plugins = (
         Source: openai 7.59.0 (npm), _vendor/partial-json-parser/parser.js, partialParse. Nested more than 300 deep is
         not read.
     """),
-    _arguments("openai-agents", empty(), loads(check=_must_be_object), revision=2)("""
+    _arguments("openai-agents", empty(), _OBJECT, revision=2)("""
         OpenAI Agents SDK: the arguments of a function tool must be one JSON object; no text stands for none.
 
         Reads the arguments of a native call. 1. No text is {}. 2. json.loads of the whole text, once. 3. A value that
@@ -246,7 +233,7 @@ plugins = (
 
         Source: ai 7.0.173, src/generate-text/parse-tool-call.ts, and @ai-sdk/provider-utils, secure-json-parse.ts.
     """),
-    _arguments("semantic-kernel", _refuse_empty, loads(), _escaped, _QUOTED, revision=2)(r"""
+    _arguments("semantic-kernel", *_SEMANTIC_KERNEL, revision=2)(r"""
         Semantic Kernel's `parse_arguments`: json.loads, else once more with single quotes made double.
 
         Reads the arguments of a native call. 1. No text is None: no arguments. 2. json.loads. 3. Else ' becomes ", also
@@ -272,7 +259,7 @@ plugins = (
 
         Source: kosong 0.56.0, kosong/tooling/simple.py, SimpleToolset.handle; kimi-cli 1.52.0 calls it.
     """),
-    _arguments("browser-use", made(_as_object, 'put under "value"'))("""
+    _arguments("browser-use", _BROWSER_USE)("""
         browser-use: the arguments of a tool call as an object; anything else becomes {"value": …}, also what is no
         JSON.
 

@@ -11,7 +11,7 @@ from webapp.parsing.edit import Span, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import AGENTS, described
 from webapp.parsing.profiles._grammar import ParameterPairs
-from webapp.parsing.profiles._steps import WHITE, derived, whole
+from webapp.parsing.profiles._steps import WHITE, Unreadable, derived, whole
 
 _COMMAND = re.compile(r"```mswea_bash_command\s*\n(.*?)\n```", re.DOTALL)
 
@@ -99,7 +99,7 @@ def aider(tracer: Tracer) -> None:
     begins = [0, *accumulate(map(len, lines))]
     try:
         blocks = [(Span(begins[first], begins[last]), value) for first, last, value in _blocks(lines)]
-    except _Unfinished as error:
+    except Unreadable as error:
         tracer.fail("blocks", Span(begins[error.args[1]], len(tracer.raw)), f"ValueError: {error.args[0]}")
         return
     for span, value in blocks:
@@ -108,12 +108,8 @@ def aider(tracer: Tracer) -> None:
         tracer.reject("blocks", whole(tracer.raw), "no edit block: plain text")
 
 
-class _Unfinished(Exception):
-    """Why a block is refused, and its line."""
-
-
 def _blocks(lines: list[str]) -> Iterator[tuple[int, int, Any]]:
-    """The lines of each block, from the first to before the last, and what it says. Raises `_Unfinished`."""
+    """The lines of each block, from the first to before the last, and what it says. Raises `Unreadable`."""
     at, name = 0, None
     while at < len(lines):
         first, line = at, lines[at].strip()
@@ -125,11 +121,11 @@ def _blocks(lines: list[str]) -> Iterator[tuple[int, int, Any]]:
         if _HEAD.match(line):
             name = _file_name(lines[max(0, at - 3) : at]) or name
             if not name:
-                raise _Unfinished("Bad/missing filename", first)
+                raise Unreadable("Bad/missing filename", first)
             middle = _until(lines, at + 1, _DIVIDER.match)
             at = _until(lines, middle + 1, _END.match)
             if at >= len(lines):
-                raise _Unfinished("Expected `=======`" if middle >= len(lines) else "Expected `>>>>>>> REPLACE`", first)
+                raise Unreadable("Expected `=======`" if middle >= len(lines) else "Expected `>>>>>>> REPLACE`", first)
             search, replace = "".join(lines[first + 1 : middle]), "".join(lines[middle + 1 : at])
             yield first, at + 1, {"path": name, "search": search, "replace": replace}
         at += 1

@@ -14,7 +14,7 @@ from webapp.parsing.leftovers import name_leftovers
 from webapp.parsing.patterns import later
 from webapp.parsing.profiles._about import FENCEPOST
 from webapp.parsing.strategies import scan_region
-from webapp.parsing.trace import Attempt, Flag
+from webapp.parsing.trace import Flag
 from webapp.parsing.verdicts import JSON_SPACE
 
 _thought = re.compile(
@@ -60,7 +60,7 @@ class Fencepost:
 
     def run(self, tracer: Tracer) -> None:
         tracer.policy = POLICY
-        whole = _whole(tracer)
+        whole = tracer.attempt("whole", stripped(tracer.raw, characters=JSON_SPACE), offers=False, finite=True)
         if whole.ok:
             tracer.choose(whole)
             return
@@ -114,10 +114,6 @@ def _makes_equal_keys(tracer: Tracer, index: int) -> bool:
     _amend(tracer, index, outcome="failed", reason="its repair would put two equal keys into one object")
     tracer.offered = True
     return True
-
-
-def _whole(tracer: Tracer) -> Attempt:
-    return tracer.attempt("whole", stripped(tracer.raw, characters=JSON_SPACE), offers=False, finite=True)
 
 
 def _regions(raw: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:

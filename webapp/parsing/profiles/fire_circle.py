@@ -168,10 +168,8 @@ def fire_circle_before(tracer: Tracer) -> None:
 
 
 def _inside(raw: str, whole: Span) -> Span:
-    if whole.end - whole.start < 6 or not raw.endswith("```", *whole):
-        return whole
     label = next((label for label in LABELS if raw.startswith(label, *whole)), None)
-    if label is None:
+    if label is None or whole.end - whole.start < 6 or not raw.endswith("```", *whole):
         return whole
     return stripped(raw, whole.start + len(label), max(whole.start + len(label), whole.end - 3))
 

@@ -20,8 +20,6 @@ LONGEST = 500_000  # characters; beyond, a number of as many digits takes more t
 CALLS = 60  # events (calls and returns) a character; the extraction cases take 1 to 41
 MORE_CALLS = 20_000
 MOST_CALLS = 6_000_000  # two seconds; 447 KB of records with a comma too many each take half of them
-# What the library is known to raise, or might, being made of indexing and string handling.
-RAISES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 _UNLOCATED = "unlocated: the library gives no positions, so its own output stands for the whole response"
 
@@ -64,7 +62,7 @@ def repaired_text(tracer: Tracer, span: Span) -> str | None:
             return json.dumps(library.repair_json(text, return_objects=True, skip_json_loads=True))
     except _Spent:
         _stop(tracer, span, "the library was stopped: it took more calls than a response of this length may take")
-    except RAISES as error:
+    except Exception as error:  # noqa: BLE001 — whatever it raises on such a text is its outcome
         tracer.fail("library", span, f"{type(error).__name__}: {error}")
     return None
 

@@ -15,10 +15,9 @@ from webapp.parsing.profiles._steps import checked, choose_if_ok, decode_other, 
 from webapp.parsing.profiles.json_repair import repaired_text
 from webapp.parsing.trace import Attempt
 
-_ESCAPES = ("TypeError", "RecursionError", "MemoryError")  # what its excepts let through, for example of `{{}}`
-_GOES_ON = "returned a dict with "  # something that JSON has not, such as the ellipsis of `{"a": ...}`
-_NOT_AN_OBJECT = "decoded, but no object"
-_OTHER = "decoded by another decoder than JSON's, drawn as the JSON of its value"
+_DRAWN = "decoded by {}, drawn as the JSON of its value"
+_LET_THROUGH = ("TypeError", "RecursionError", "MemoryError", "returned a dict with ")
+"""what its excepts do not catch, for example of `{{}}`, and what JSON has not, such as the ellipsis of `{"a": ...}`"""
 
 
 @described("crewai", LIBRARIES, revision=4, calls=("json-repair", "json5"))
@@ -39,8 +38,8 @@ def crewai(tracer: Tracer) -> None:
     if _object(tracer, first) or escapes(first):
         return
     for decoder in ("literal", "json5"):
-        attempt = decode_other(tracer, decoder, everything, _OTHER)
-        if _object(tracer, attempt) or (attempt.reason or "").startswith((*_ESCAPES, _GOES_ON)):
+        attempt = decode_other(tracer, decoder, everything, _DRAWN.format("another decoder than JSON's"))
+        if _object(tracer, attempt) or (attempt.reason or "").startswith(_LET_THROUGH):
             return
         if decoder == "literal" and attempt.outcome == "failed":
             tracer.reject(
@@ -57,7 +56,7 @@ def _object(tracer: Tracer, attempt: Attempt) -> bool:
         tracer.choose(attempt)
         return True
     if attempt.ok:
-        tracer.amend(attempt, outcome="rejected", reason=_NOT_AN_OBJECT)
+        tracer.amend(attempt, outcome="rejected", reason="decoded, but no object")
     return False
 
 
@@ -213,8 +212,7 @@ def _marshalled(raw: str) -> tuple[str, Span]:
 
 
 def _yaml(tracer: Tracer, span: Span) -> None:
-    note = "decoded by yaml.safe_load, drawn as the JSON of its value"
-    attempt = decode_other(tracer, "yaml", span, note)
+    attempt = decode_other(tracer, "yaml", span, _DRAWN.format("yaml.safe_load"))
     if attempt.ok and attempt.value is None:
         reason = "YAML reads None, which no caller sees as an error"
         tracer.amend(attempt, outcome="rejected", reason=reason, edits=(), note=None)
