@@ -51,7 +51,8 @@ class Decoder:
             raise Damage(f"nested deeper than {MAX_DEPTH} levels", at) from None
         except ValueError:
             raise Damage("contains a number of more than 4300 digits", at) from None
-        if end - at > MAX_DEPTH and _brackets(text, at, end) > MAX_DEPTH and jsontext.depth(value) > MAX_DEPTH:
+        brackets = text.count("[", at, end) + text.count("{", at, end) if end - at > MAX_DEPTH else 0
+        if brackets > MAX_DEPTH and jsontext.depth(value) > MAX_DEPTH:
             raise Damage(f"nested deeper than {MAX_DEPTH} levels", at)
         return value, end
 
@@ -78,10 +79,6 @@ def json_or_none(text: str) -> Any:
         return Decoder().loads(text)
     except Damage:
         return None
-
-
-def _brackets(text: str, at: int, end: int) -> int:
-    return text.count("[", at, end) + text.count("{", at, end)
 
 
 def kind_of(value: Any) -> str:

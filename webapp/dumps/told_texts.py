@@ -40,7 +40,10 @@ def told_texts(records: list[dict[str, Any]]) -> list[dict[str, str]]:
         if len(texts) > 1
     }
     ranked = sorted(filter(speaking.get, speaking), key=lambda path: (_is_named(path), speaking[path]), reverse=True)
-    return [_mapping(path) for path in ranked[:_MOST]]
+    split = (path.rpartition(EACH) for path in ranked[:_MOST])
+    return [
+        {"each": f"{each}{EACH}", "raw": f"${rest}"} if any_item else {"raw": rest} for each, any_item, rest in split
+    ]
 
 
 def _texts(value: Any, path: str, is_told: bool, by_writer: bool) -> Iterator[tuple[str, str, bool]]:
@@ -79,8 +82,3 @@ def _are_alike(values: list[Any], by_writer: bool) -> bool:
 
 def _is_named(path: str) -> bool:
     return bool(_WRITTEN.search(re.split(r"[.\]]", path)[-1]))
-
-
-def _mapping(path: str) -> dict[str, str]:
-    each, any_item, rest = path.rpartition(EACH)
-    return {"each": f"{each}{EACH}", "raw": f"${rest}"} if any_item else {"raw": path}

@@ -205,8 +205,8 @@ def _chat(entry: dict[str, Any]) -> list[tuple[str, str]]:
     return templated(written) if "chat" in entry else []
 
 
-class PromptMap(Format):
-    called = "prompt_map"
+class PromptMap(Pairs):
+    called, by_key = "prompt_map", False
     shapes = "an object of prompts as keys and responses as values"
 
     def sniff(self, head: DumpHead) -> int:
@@ -220,16 +220,6 @@ class PromptMap(Format):
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _pairs(source))
-
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
-        prompt, response = entry.get("prompt"), entry.get("response")
-        if not (isinstance(prompt, str) and isinstance(response, str)):
-            conversation.notes.append("expected a prompt and a response that are texts; kept as an event")
-            return []
-        return [
-            Turn(0, "prompt", raw=prompt, role="user"),
-            Turn(0, "response", raw=response, role="assistant"),
-        ]
 
 
 def _is_translation(key: str, value: Any) -> bool:

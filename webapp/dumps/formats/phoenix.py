@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from webapp.dumps.base import DumpHead, Entries, Entry, Sessions, Source
+from webapp.dumps.base import DumpHead, Entries, Sessions, Source
 from webapp.dumps.decoding import opened
 from webapp.dumps.documents import entries_of, nested, page_entries
 from webapp.dumps.formats.otlp import Otlp
@@ -127,7 +127,10 @@ def _named(traces: Entries, stem: str) -> Entries:
     for trace in traces:
         spans, processes = [trace], {}
         if not isinstance(trace, Problem) and "spans" in trace[1]:
-            spans, processes = _spans(*trace), as_object(trace[1].get("processes"))
+            at, value = trace
+            is_listed, processes = isinstance(value["spans"], list), as_object(value.get("processes"))
+            listed = nested(at, "spans", as_list(value["spans"]))
+            spans = list(listed) if is_listed else [Problem(at, "no list of spans; skipped")]
         values = [entry[1] for entry in spans if not isinstance(entry, Problem)]
         names = (first_id(_tags(span.get("tags")), *_SESSION_TAGS) or None for span in values)
         ids = (id_text(span.get("traceID")) for span in values)
@@ -138,12 +141,6 @@ def _named(traces: Entries, stem: str) -> Entries:
                 continue
             process = as_object(processes.get(str(entry[1].get("processID"))))
             yield entry[0], {"session": session, "span": entry[1], **({"process": process} if process else {})}
-
-
-def _spans(at: str, trace: dict[str, Any]) -> list[Entry | Problem]:
-    if isinstance(trace["spans"], list):
-        return list(nested(at, "spans", trace["spans"]))
-    return [Problem(at, "no list of spans; skipped")]
 
 
 def _tags(listed: Any) -> dict[str, Any]:
@@ -159,6 +156,7 @@ def _as_otlp(span: dict[str, Any]) -> dict[str, Any]:
     parents = (as_object(reference).get("spanID") for reference in as_list(span.get("references")))
     failed = tags.get("error") in (True, "true") or tags.get("otel.status_code") == "ERROR"
     start = span.get("startTime")
+    logs = [_tags(as_object(log).get("fields")) for log in as_list(span.get("logs"))]
     return {
         "traceId": span.get("traceID"),
         "spanId": span.get("spanID"),
@@ -167,13 +165,8 @@ def _as_otlp(span: dict[str, Any]) -> dict[str, Any]:
         "startTimeUnixNano": start * 1000 if isinstance(start, int) else start,
         "status": {"code": 2 if failed else 0, "message": text(tags.get("otel.status_description"))},
         "attributes": tags,
-        "events": [_event(as_object(log)) for log in as_list(span.get("logs"))],
+        "events": [{"name": first_text(log, "event", "name"), "attributes": log} for log in logs],
     }
-
-
-def _event(log: dict[str, Any]) -> dict[str, Any]:
-    fields = _tags(log.get("fields"))
-    return {"name": text(fields.get("event")) or text(fields.get("name")), "attributes": fields}
 
 
 _HOLDERS = (
