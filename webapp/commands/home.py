@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.commands import _store, _terminal
-from webapp.commands._arguments import PROFILE
+from webapp.commands._arguments import PROFILE, refuse
 from webapp.parsing import UnknownProfile, refuse_absent
 from webapp.parsing import profile as find_profile
 from webapp.parsing.words import counted
@@ -44,7 +44,7 @@ def command() -> None:
 @click.argument("profile", type=PROFILE, metavar="P")
 @click.argument("idents", nargs=-1, metavar="[SESSION…]")
 @click.option("--dump", metavar="D", help="All sessions of a log: its number or the beginning of its sha256.")
-@click.option("--format", "format_name", metavar="F", help="All sessions of a source format.")
+@click.option("--format", metavar="F", help="All sessions of a source format.")
 @click.option("--service", metavar="NAME", help="All sessions of a service.")
 @click.option("--filter", "filters", metavar="NAME=VALUE", multiple=True, help="The list's filters: model=m q=text …")
 @click.option("--all", "everything", is_flag=True, help="All sessions.")
@@ -80,23 +80,21 @@ def set_home(profile: str, idents: tuple[str, ...], remember: bool, as_json: boo
 def _scope(
     db: orm.Session,
     idents: tuple[str, ...],
-    dump: str | None,
-    format_name: str | None,
-    service: str | None,
     filters: tuple[str, ...],
     everything: bool,
     unknown_only: bool,
+    **alone: str | None,
 ) -> HomeScope:
-    """Raises `BadFilter`, `NoSuchSession`; a usage error where not just one scope is given."""
-    if sum(map(bool, (idents, dump, format_name, service, filters, everything))) != 1:
-        raise click.UsageError("Give sessions, or one of --dump, --format, --service, --filter and --all.")
+    """By one of its options, or `alone` by a filter. Raises `BadFilter`, `NoSuchSession`, and a usage error."""
+    is_one = sum(map(bool, (idents, filters, everything, *alone.values()))) == 1
+    refuse(not is_one, "Give sessions, or one of --dump, --format, --service, --filter and --all.")
     if idents:
         return HomeScope(tuple(sessions.find(db, ident).key for ident in idents), unknown_only=unknown_only)
-    if wrong := [option for option in filters if "=" not in option]:
-        raise click.UsageError(f"--filter takes NAME=VALUE, not {wrong[0]!r}.")
-    parameters = {name: value for name, _, value in (option.partition("=") for option in filters)}
-    number = None if dump is None else str(dumps.find_id(db, dump))
-    alone = {"dump": number, "format": format_name, "service": service}
+    for option in filters:
+        refuse("=" not in option, f"--filter takes NAME=VALUE, not {option!r}.")
+    if alone["dump"]:
+        alone["dump"] = str(dumps.find_id(db, alone["dump"]))
+    parameters = dict(option.split("=", 1) for option in filters)
     parameters |= {name: value for name, value in alone.items() if value}
     return HomeScope(filters=of_parameters(parameters), unknown_only=unknown_only)
 
