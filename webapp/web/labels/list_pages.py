@@ -13,7 +13,6 @@ from webapp.extensions import db
 from webapp.installation import install_extra
 from webapp.store.labels import causes, label_content, label_list, settling
 from webapp.store.labels import labels as store
-from webapp.store.sessions import turns
 from webapp.store.sessions import turns as turn_store
 from webapp.web import windows
 from webapp.web.answers import page
@@ -72,7 +71,7 @@ def disagreements(message: str | None = None) -> str:
 def evidence(labelled: settling.Labelled) -> dict[str, Any]:
     """What the first response is settled by: the text with the edits of its repair, and what the profiles read."""
     detail = turn_store.find(db.session, labelled.session, labelled.turn.position)
-    texts = turns.texts_of(db.session, [labelled.turn.id])
+    texts = turn_store.texts_of(db.session, [labelled.turn.id])
     results = label_form.groups(label_form.every_trace(detail), labelled.session.first_profile, None)
     return {"line": windows.pieces(texts[labelled.turn.id]), "results": results}
 

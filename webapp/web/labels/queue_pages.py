@@ -23,7 +23,7 @@ from webapp.store.models import Session, Turn
 from webapp.store.sessions import debugger_queries, session_list
 from webapp.store.sessions import turns as turn_store
 from webapp.web import debugger, identity
-from webapp.web.answers import page, wants_partial
+from webapp.web.answers import page, text_answer, wants_partial
 from webapp.web.identity import author
 from webapp.web.labels import label_form, list_pages, turn_label
 
@@ -161,9 +161,9 @@ def value() -> Response:
     _, detail = here_at_response()
     span = debugger.from_args(request.args).marked(detail.turn.raw or "")
     if span is not None:
-        return plain(span.of(detail.turn.raw or "").strip())
+        return text_answer(span.of(detail.turn.raw or "").strip())
     trace = debugger_queries.trace(detail, request.args.get("profile") or detail.session.first_profile)
-    return plain(label_content.written(trace.values))
+    return text_answer(label_content.written(trace.values))
 
 
 @blueprint.get("/labels/progress")
@@ -171,10 +171,6 @@ def progress() -> str:
     """How far it is by now; a page that stays open asks for it."""
     at = here()
     return render_template("labels/_progress.html", here=at, progress=queue.progress(db.session, at.queue, author()))
-
-
-def plain(text: str) -> Response:
-    return Response(text.encode("utf-8", "surrogatepass"), mimetype="text/plain")
 
 
 def here() -> QueuePosition:
