@@ -130,7 +130,7 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) ->
 
 _key_behind = later(r"""\{[^{}]{0,300}?[,\n]\s{0,60}+(["'])[^"'\n{}\[\]]{1,60}+\1\s{0,9}+:""")
 """A brace behind which, whatever follows it, a later member has a key: at a line's start it is meant as an object."""
-_logged = later(r"(?:[^(<{=,]|\([^()]{0,99}\)|\{[^{}]{0,99}\}|=(?!\Z)|,(?!\s*\w+=\Z))*+(?<=\w)=\Z")
+_logged = later(r"(?!\s*+\w++=\Z)(?:[^(<{=,]|\([^()]{0,99}\)|\{[^{}]{0,99}\}|=(?!\Z)|,(?!\s*\w+=\Z))*+(?<=\w)=\Z")
 """A field of a log before its value, which no bracket of a call or an element stands before."""
 _only_dots = later(r"\{\s*+(?:\.{3}|…)\s*+\}")
 _quote_next = later(r"""\s{0,20}+(?:["'][^"'\n]{0,80}+["']|[“‘][^”’\n]{0,80}+[”’])\s{0,20}+[,}]|["']\s{0,20}+:""")
@@ -181,11 +181,11 @@ _latex = later(r"\\[A-Za-z]{2,16}\Z")
 _in_latex = later(r"\{\s{0,50}+\\?[{\[]")
 _template = later(
     r"""\{[#/@][a-z]++[^\n{}"]{0,100}+\}|\{\{\s{0,20}+(?:[#/^>!&](?![/*])"""
-    r"""|[\w #:.,/-]{0,100}+\||[A-Z]{4,30}+:|"[^"\n]{0,100}+"\s{0,20}+\|)"""
+    r"""|[\w #:.,/-]{0,100}+\||[A-Z]{4,30}+:|(?:"[^"\n]{0,100}+"|'[^'\n]{0,100}+')\s{0,20}+(?:[|~+%]|if\b))"""
 )
 _number_format = later(r"\{\d*+:[<>^=+#.,%!-]{0,3}+\d*+(?:\.\d++)?[bcdeEfFgGnosxX%]\}|\{\d*+:[<>^=+#,%!-]\d*+\}")
 _reference = later(
-    r"\[\d{1,4}\][ ]++[A-Z]|\[\d{1,4}(?:[:/-]\d\d|-\d\])|\[[^\[\]\n]{1,40}\][ ]?(?:->|→|×|∪|∩)"
+    r"\[\d{1,4}\][ ]++[A-Z]|\[`[^`\n]{1,80}`\]|\[\d{1,4}(?:[:/-]\d\d|-\d\])|\[[^\[\]\n]{1,40}\][ ]?(?:->|→|×|∪|∩)"
     r"|\[-?[\d.]{1,20},[ ]?-?[\d.]{1,20}\)|\[[A-Z]\w{1,30} \"[^\"\n]{0,200}+\"\][ \t]*+(?:\n|\Z|\d++\.|\[[A-Z])"
 )
 """A number with a source behind it, a time, an interval, or a header of a game of chess, in square brackets."""
@@ -222,7 +222,7 @@ _assigned = later(
     r"[ \t]*+(?::?=|\+=|\|=)[ \t]*+(?:[\w.*\[\]]{1,60}\(?|[A-Z]\w{1,60} |(?<=\s)['\"]{1,3})?\Z"
 )
 _selector = later(
-    r"(?:^|[\s,>+~{};`'\"(])(?:html|body|div|span|p|a|[uo]l|li|h[1-6]|table|t[rdh]|thead|tbody|img|input|button|form|nav|header"
+    r"(?:^|[\s,>+~{};`'\"(])(?:html|body|blockquote|legend|fieldset|\w+(?=[.#:][a-z])|div|span|p|a|[uo]l|li|h[1-6]|table|t[rdh]|thead|tbody|img|input|button|form|nav|header"
     r"|footer|section|main|article|label|select|svg|code|pre|em|strong|details|summary|dl|d[dt]|[bi]|\*|:root|from|to|\d++%"
     r"|[.#:][A-Za-z_][\w-]*+)(?:[.#:\[][\w\]=-]*+|\([^(){}\n]{0,80}+\))*+\s*\Z"
 )
@@ -234,12 +234,13 @@ _statement = later(
 )
 _expression = later(
     r"(?:(?:\b(?:print|len|str|dict|list|set|loads|dumps|jsonify|format)|[\w)\]]\.\w+)\(\s*[rbuf]?['\"]{0,3}"
-    r"|[\w\]>!] :?= |[(,] ?\*\*|['\"] % |\S (?:@>|[<>=]{1,2}|DEFAULT) '|\w not in |\b\w++=\{?+|[=!]= ?|=>\s*+\(?"
-    r"|\{\{ |\w!\(|\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
+    r"|[\w\])}>!] :?= |\S \+ |[(,] ?\*\*|['\"] % |\S (?:@>|[<>=]{1,2}|DEFAULT|THEN|ELSE) '|\w not in |\b\w++=\{?+"
+    r"|[=!]= ?|=>\s*+\(?|\{\{ |\w!\(|\b(?:const|let|var|import|export|struct) |\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
 )
+_operator = later(r"(?:\|\||&&|\?\?|[=(][^?]{1,80} \?|\s\?\s[a-z_$\d'\"(\[{]\S{0,60} :|\A\s++[:?]|\} :)\s?\Z")
 _shell = later(
     r"(?:.{0,60}`)?[ \t$>]*+(?:curl|wget|http|echo|python3?|node|jq|npx|docker|kubectl|aws|gh|printf|export|awk|sed)\b"
-    r"(?: \Z|(?:[^'\"]|'[^']*+'|\"[^\"]*+\")*+['\"])|(?:.*\s)?--?[A-Za-z][\w-]*+(?:[ =]|\s\w+=)['\"]?\Z"
+    r"(?: \Z|(?:[^'\"]|'[^']*+'|\"[^\"]*+\")*+['\"])|(?:.*\s)?--?[A-Za-z][\w-]*+[ =](?:\w+[:=])?+['\"]?\Z"
 )
 
 
@@ -252,7 +253,8 @@ def line_before(raw: str, at: int) -> str:
 def code(before: str, lenient: bool) -> str | None:
     """What the text before a bracket says that it is, where that is a piece of program, in words; else None."""
     if before.rstrip()[-1:] in _HARMLESS:
-        return "an expression in program code" if "lambda" in before and not lenient else None
+        is_code = not lenient and ("lambda" in before or _operator.search(before, max(0, len(before) - 100)))
+        return "an expression in program code" if is_code else None
     if "=" in before and _assigned.match(before):
         return "it is assigned to a name in program code"
     if _shell.match(before):

@@ -109,7 +109,7 @@ def _quote(machine: Machine, start: int, end: int) -> None:
 
 
 _number = later(r"-?(?:0|[1-9]\d*)(?:\.\d+)?|true|false|null|(?P<word>True|False|None)")
-_stop = later(r"(?:[^" + COMMA + CLOSE + r"{\n\"()\\]|\\[^\n])*+")
+_stop = later(r"(?:[^" + COMMA + CLOSE + r"{\n\"()\\<]|<(?![|｜])|\\[^\n])*+")
 _braced = later(r"\{[\w ]{1,80}+\}")
 _call = later(r"\([^()\n\"]{0,200}+\)")
 
