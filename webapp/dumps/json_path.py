@@ -216,9 +216,10 @@ _SIGNS: dict[str, Callable[[Any, list[str]], bool]] = {
     "*": lambda value, words: any(word in str(value) for word in words),
     "=": lambda value, words: str(value) in words,
     ":": lambda value, words: any(_TYPES[word](value) for word in words),
+    "@": lambda value, words: isinstance(value, dict) and any(str(key).startswith(tuple(words)) for key in value),
 }
-"""begins with, holds, is, is of the type"""
-_TEST = re.compile(r"(?P<not>!?)(?P<path>(?:\[[^\]]*\]|[^~*=:\[\]])+)(?:(?P<sign>[~*=:])(?P<words>.*))?")
+"""begins with, holds, is, is of the type, has a key that begins with"""
+_TEST = re.compile(r"(?P<not>!?)(?P<path>(?:\[[^\]]*\]|[^~*=:@\[\]])+)(?:(?P<sign>[~*=:@])(?P<words>.*))?")
 
 
 @lru_cache(maxsize=4096)
