@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any
 
 from webapp.parsing.doubts import makes_equal_keys
 from webapp.parsing.edit import stripped
@@ -85,12 +84,10 @@ class Fencepost:
         accepted: list[int] = []
         for tier, index in finder.accepted:
             if tier < best:
-                _amend(
-                    tracer, index, outcome="rejected", reason="what a fence, a tag or an object holds goes before it"
-                )
-                span = tracer.attempts[index].span
-                if tracer.attempts[index].edits and span.start <= finder.whole.start:
-                    tracer.flags.append(Flag("left_over", span))
+                attempt, reason = tracer.attempts[index], "what a fence, a tag or an object holds goes before it"
+                tracer.attempts[index] = replace(attempt, outcome="rejected", reason=reason)
+                if attempt.edits and attempt.span.start <= finder.whole.start:
+                    tracer.flags.append(Flag("left_over", attempt.span))
             elif not _makes_equal_keys(tracer, index):
                 accepted.append(index)
         tracer.chosen.extend(accepted)
@@ -102,16 +99,13 @@ class Fencepost:
         tracer.truncated = bool(finder.cut.intersection(tracer.chosen)) or (not tracer.chosen and bool(finder.cut))
 
 
-def _amend(tracer: Tracer, index: int, **changes: Any) -> None:
-    tracer.attempts[index] = replace(tracer.attempts[index], **changes)
-
-
 def _makes_equal_keys(tracer: Tracer, index: int) -> bool:
     """Whether an accepted attempt is refused, since its repair makes equal keys."""
     attempt = tracer.attempts[index]
     if not attempt.edits or not makes_equal_keys(tracer.raw, attempt):
         return False
-    _amend(tracer, index, outcome="failed", reason="its repair would put two equal keys into one object")
+    reason = "its repair would put two equal keys into one object"
+    tracer.attempts[index] = replace(attempt, outcome="failed", reason=reason)
     tracer.offered = True
     return True
 

@@ -45,8 +45,7 @@ def crewai(tracer: Tracer) -> None:
             tracer.reject(
                 "json_repair", everything, "json_repair is called here for the first time, and its text dropped"
             )
-    text = repaired_text(tracer, everything)
-    if text is not None:
+    if (text := repaired_text(tracer, everything)) is not None:
         note = "json.loads of what json_repair wrote"
         _object(tracer, rewritten(tracer, "json_repair", everything, json.loads(text), note))
 
@@ -97,10 +96,7 @@ def dspy(tracer: Tracer) -> None:
 
     Source: dspy 3.4.1, dspy/adapters/json_adapter.py, JSONAdapter.parse.
     """
-    if _fields(tracer, "whole", whole(tracer.raw)):
-        return
-    braces = first_balanced(tracer.raw)
-    if braces:
+    if not _fields(tracer, "whole", whole(tracer.raw)) and (braces := first_balanced(tracer.raw)):
         _fields(tracer, "balanced", braces)
 
 
@@ -189,8 +185,14 @@ def llamaindex(tracer: Tracer) -> None:
     """
     strategy, span = _marshalled(tracer.raw)
     attempt = tracer.attempt(strategy, span, offers=span.start < span.end)
-    if not choose_if_ok(tracer, attempt) and not escapes(attempt):
-        _yaml(tracer, span)
+    if choose_if_ok(tracer, attempt) or escapes(attempt):
+        return
+    attempt = decode_other(tracer, "yaml", span, _DRAWN.format("yaml.safe_load"))
+    if attempt.ok and attempt.value is None:
+        reason = "YAML reads None, which no caller sees as an error"
+        tracer.amend(attempt, outcome="rejected", reason=reason, edits=(), note=None)
+    else:
+        choose_if_ok(tracer, attempt)
 
 
 def _marshalled(raw: str) -> tuple[str, Span]:
@@ -209,15 +211,6 @@ def _marshalled(raw: str) -> tuple[str, Span]:
     # str.find gave -1: the slice then begins at the last character, and ends where the last "]" stood, if anywhere
     last = max(span.start, span.end - 1)
     return strategy, Span(last, max(last, end)) if end else Span(span.start, span.start)
-
-
-def _yaml(tracer: Tracer, span: Span) -> None:
-    attempt = decode_other(tracer, "yaml", span, _DRAWN.format("yaml.safe_load"))
-    if attempt.ok and attempt.value is None:
-        reason = "YAML reads None, which no caller sees as an error"
-        tracer.amend(attempt, outcome="rejected", reason=reason, edits=(), note=None)
-    else:
-        choose_if_ok(tracer, attempt)
 
 
 _FENCE = re.compile(r"```(?:\w+)?\r?\n(\{.*?\})\s*(?:\r?\n?```|\Z)", re.DOTALL)
