@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +93,7 @@ def command(
     settings = _store.settings()
     mapping = _mapping(settings, mappings) if mappings else {OPTION: session_key} if session_key else None
     _give_way()
-    with _engine(settings, dry_run) as engine:
+    with nullcontext() if dry_run else _store.engine(settings) as engine:
         if save_as is not None and mapping is not None and engine is not None:
             saved_mappings.save(engine, save_as, mapping)
         reader = FileReader(engine, settings, format_name, home, not as_json, mapping)
@@ -147,15 +147,6 @@ def _give_way() -> None:
     """Let the server go first, so that pages stay quick meanwhile; only where this process is the command."""
     if sys.argv[1:2] == ["ingest"] and hasattr(os, "nice"):
         os.nice(_NICER)
-
-
-@contextmanager
-def _engine(settings: Settings, dry_run: bool) -> Iterator[sa.Engine | None]:
-    if dry_run:
-        yield None
-        return
-    with _store.engine(settings) as engine:
-        yield engine
 
 
 def _watch(reader: FileReader, paths: tuple[str, ...], every: float, as_json: bool) -> None:

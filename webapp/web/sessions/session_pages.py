@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -26,7 +25,6 @@ from webapp.store.exports import session_dump as dump_store
 from webapp.store.exports.session_dump import safe_name
 from webapp.store.failures import groups
 from webapp.store.models import Session
-from webapp.store.search import Match
 from webapp.store.sessions import debugger_queries, overview, session_list
 from webapp.store.sessions import sessions as store
 from webapp.store.sessions import turns as turn_store
@@ -162,7 +160,7 @@ def list_api() -> Response:
     result_page = session_list.page(db.session, filters, after=request.args.get("after"), limit=limit_of_request())
     lines = [session_dict(line) for line in result_page.sessions]
     facets = {name: dict(facet.values) for name, facet in result_page.facets.items()}
-    matches = {key: [_match_dict(match) for match in several] for key, several in result_page.matches.items()}
+    matches = {key: [filled(api.MATCH, match) for match in several] for key, several in result_page.matches.items()}
     found = filled(api.SESSION_PAGE, result_page, sessions=lines, facets=facets, matches=matches)
     return jsonify(found | _not_run(coverage_under(db.session, store.view(db.session, filters))))
 
@@ -172,11 +170,6 @@ def _not_run(under: ProfileCoverage | None) -> dict[str, Any]:
     if under is None or under.is_whole:
         return {}
     return coverage_dict(under) | ({} if under.run else {"total": None, "hidden": None})
-
-
-def _match_dict(match: Match) -> dict[str, Any]:
-    """A place where the text that is searched for stands; which session it is in says the key above it."""
-    return {name: value for name, value in asdict(match).items() if name not in ("session_id", "turn_id")}
 
 
 @blueprint.get("/api/session/<session_id:ident>")
@@ -192,9 +185,7 @@ def show_api(ident: str) -> Response:
     first = max(0, request.args.get("from", 0, type=int))
     count = limit_of_request(TURNS_A_PAGE)
     lines = turn_store.timeline(db.session, session, first=first, count=count, viewer=author())
-    turns = [asdict(line) for line in lines]
-    for turn in turns:
-        turn["sent_at"] = turn["sent_at"] and turn["sent_at"].isoformat()
+    turns = [filled(api.TURN_LINE, line) for line in lines]
     findings = [stored_turns.finding_dict(finding) for finding in stored_turns.findings_of(db.session, session.id)]
     return jsonify(session=session_dict(session), findings=findings, turns=turns)
 
