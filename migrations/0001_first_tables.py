@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0001_698180ed"
+revision = "0001_a4659f54"
 down_revision = None
 branch_labels = None
 depends_on = None
@@ -488,7 +488,6 @@ def upgrade() -> None:
         sa.Column("repairs", sa.Text(), nullable=True),
         sa.Column("truncated", sa.Boolean(), nullable=False),
         sa.Column("ambiguous", sa.Boolean(), nullable=False),
-        sa.Column("exhausted", sa.Boolean(), nullable=False),
         sa.Column("microseconds", sa.BigInteger(), nullable=False),
         sa.Column("value_digest", sa.BigInteger(), nullable=True),
         sa.Column("trace", sa.LargeBinary(), nullable=False),

@@ -19,6 +19,7 @@ from webapp.commands._folder_watch import FolderWatch
 from webapp.commands._start import stopped_by_signals
 from webapp.commands.home import after_ingest
 from webapp.config import Settings
+from webapp.dumps.mappings import paths_of
 from webapp.dumps.messages.declarations import read_tools
 from webapp.dumps.reading import known_formats
 from webapp.dumps.session_keys import OPTION
@@ -26,7 +27,6 @@ from webapp.parsing import profile, refuse_absent
 from webapp.parsing.words import counted
 from webapp.store.homes.trials import Question
 from webapp.store.ingest import start
-from webapp.store.ingest.start import mapped
 from webapp.store.jobs import mappings as saved_mappings
 from webapp.visible import visible
 
@@ -207,7 +207,7 @@ def _mapping(settings: Settings, options: Sequence[str]) -> dict[str, str]:
         raise click.UsageError(f"--map takes FIELD=PATH, and the name of one saved mapping, not {names[1]!r} too")
     fields = _saved_mapping(settings, names[0]) if names else {}
     fields |= {field: path for field, _, path in (argument.partition("=") for argument in options) if path}
-    mapped(fields)
+    paths_of(fields)
     return fields
 
 

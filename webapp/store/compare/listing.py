@@ -68,7 +68,7 @@ def page(
     ids = list(islice(_ids(db, pair, cell, filters, -1), GROUPED + 1))
     cut, grouped = len(ids) > GROUPED, ids[:GROUPED]
     values: dict[int, str] = {}
-    for some in batched(grouped, _AT_ONCE):
+    for some in batched(grouped):
         values |= _values(db, some, pair, by)
     counts = Counter(values.values())
     chosen: dict[int, str] = {}

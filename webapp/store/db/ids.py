@@ -53,7 +53,7 @@ def short(value: str, length: int) -> str:
     return "".join("\ufffd" if letter == "\0" or "\ud800" <= letter <= "\udfff" else letter for letter in value)
 
 
-def batched(values: Iterable[_T], size: int) -> Iterator[list[_T]]:
+def batched(values: Iterable[_T], size: int = 500) -> Iterator[list[_T]]:
     """Lists of at most so many of `values`, in their order, for statements that take no more."""
     iterator = iter(values)
     while batch := list(islice(iterator, size)):

@@ -22,7 +22,6 @@ from webapp.store.write.tally import READABLE
 
 MOST = MOST_OF_GROUP
 """responses without a known value that a file can have"""
-_AT_ONCE = 1_000
 
 
 def pieces(
@@ -47,7 +46,7 @@ def _said(db: orm.Session, members: Sequence[int]) -> tuple[set[int], set[int]]:
     """The turns of which people have said what is expected, and those of which they say that nobody can tell."""
     labelled: set[int] = set()
     undecidable: set[int] = set()
-    for batch in batched(members, _AT_ONCE):
+    for batch in batched(members):
         ids = db.scalars(sa.select(Label.turn_id).distinct().where(Label.turn_id.in_(batch))).all()
         for row in settling.of_turns(db, ids):
             content = None if row.final is None else row.final.content
@@ -61,9 +60,7 @@ def _said(db: orm.Session, members: Sequence[int]) -> tuple[set[int], set[int]]:
 def _readable(db: orm.Session, turn_ids: Sequence[int]) -> set[int]:
     """Those from which `fencepost` reads a value."""
     query = sa.select(Parse.turn_id).where(Parse.profile == OURS, Parse.verdict.in_(READABLE))
-    return {
-        number for batch in batched(turn_ids, _AT_ONCE) for number in db.scalars(query.where(Parse.turn_id.in_(batch)))
-    }
+    return {number for batch in batched(turn_ids) for number in db.scalars(query.where(Parse.turn_id.in_(batch)))}
 
 
 def _parser(responses: Sequence[LabelledResponse], under: str) -> str:

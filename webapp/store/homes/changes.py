@@ -31,7 +31,6 @@ from webapp.store.tasks import HOMES
 from webapp.store.write.parser import DECLINED, UNKNOWN, Home
 
 MOST_SHOWN = 50
-_AT_ONCE = 500
 
 Ends = Callable[[], bool]
 
@@ -51,7 +50,7 @@ def begin(
     with writing(engine) as connection:
         number = _insert(connection, home, scope or {}, author, len(ids))
         had = {"former_profile": Session.home_profile, "former_source": Session.home_source}
-        for batch in batched(ids, _AT_ONCE):
+        for batch in batched(ids):
             _claim(connection, number, Session.id.in_(batch), **had)
         return number
 
@@ -112,7 +111,7 @@ def tell(engine: sa.Engine, keys: Sequence[str], name: str, scope: dict[str, Any
     """Give those of the sessions that have another home the profile `name`; how many have it only now."""
     ids: list[int] = []
     with engine.connect() as connection:
-        for batch in batched(keys, _AT_ONCE):
+        for batch in batched(keys):
             is_of_another_home = sa.and_(Session.key.in_(batch), Session.home_profile != name)
             ids += connection.scalars(sa.select(Session.id).where(is_of_another_home))
     if ids:

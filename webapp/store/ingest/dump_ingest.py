@@ -71,9 +71,6 @@ class DumpIngest:
         """Raises `BadDump` and `UnknownFormat` once what could be read is stored, `Stopped` and `DiskFull` sooner."""
         with self.engine.connect() as connection:
             self._homes = rules.HomeChooser(rules.read(connection), self.settings.home, reading.home_of, self.home)
-        return self._run()
-
-    def _run(self) -> IngestResult:
         self.watch.begin("keeping", self.spooled.bytes)
         dump_files.keep(self.settings, self.spooled.path, self.spooled.sha256, self.watch.advance)
         if self.spooled.problem is not None:

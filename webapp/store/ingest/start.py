@@ -147,15 +147,12 @@ def _with_home(engine: sa.Engine, result: IngestResult, home: str | None) -> Ing
         return replace(result, changed=changed, dump=line(connection, result.dump.id))
 
 
-def mapped(mapping: Mapping[str, str]) -> str:
-    """The name of the format that reads by a mapping; raises `BadMapping` where this is none."""
-    paths_of(mapping)
-    return MAPPED
-
-
 def format_by(mapping: Mapping[str, str] | None, name: str | None) -> str | None:
     """The format to read by: the mapping's, where it says how; raises `BadMapping`."""
-    return name if mapping is None or told_key(mapping) is not None else mapped(mapping)
+    if mapping is None or told_key(mapping) is not None:
+        return name
+    paths_of(mapping)
+    return MAPPED
 
 
 def _todays_format(spooled: Spooled, dump: DumpLine) -> str:
@@ -206,7 +203,6 @@ def _already(engine: sa.Engine, sha256: str) -> IngestResult | None:
 
 
 SOURCE = "file"
-_AT_ONCE = 500
 _calls = (
     sa.select(Turn.id, Turn.declaration_id)
     .where(Turn.session_id == sa.bindparam("session"), Turn.kind == "tool_call", Turn.duplicate_of.is_(None))
@@ -233,7 +229,7 @@ def _tell_tools(engine: sa.Engine, session_id: int, tools: dict[str, Any]) -> in
             if content.get("tools") is None or content.get("source") == SOURCE:
                 declared = rows.declared({**content, **tools, "source": SOURCE})
                 rows.store_declarations(connection, [declared] if declared else [])
-                for batch in batched(of_declaration, _AT_ONCE):
+                for batch in batched(of_declaration):
                     refers = sa.update(Turn).where(Turn.id.in_(batch)).values(declaration_id=declared and declared.id)
                     connection.execute(refers)
                 count += len(of_declaration)

@@ -109,7 +109,6 @@ def _names(connection: sa.Connection) -> set[str]:
 MOST_NAMED = 100
 """sessions that a result names of those that were deleted or changed meanwhile; the others are counted"""
 AGAIN = "Nothing of it was kept; export again."
-_AT_ONCE = 500
 Meanwhile = dict[str, dict[str, Any]]
 """what happened to chosen sessions before they were written, `deleted` or `changed`: how many, and the first by name"""
 
@@ -197,7 +196,7 @@ def _rows(
 ) -> Iterator[tuple[Any, tuple[int, str, int] | None]]:
     """Each value with number, key and last change of its session; None where that is deleted."""
     query = sa.select(Session.id, Session.key, Session.changed, column).where(Session.deleted_at.is_(None))
-    for batch in batched(values, _AT_ONCE):
+    for batch in batched(values):
         rows = {row[3]: (row[0], row[1], row[2]) for row in db.execute(query.where(column.in_(batch)))}
         db.rollback()
         yield from ((value, rows.get(value)) for value in batch)

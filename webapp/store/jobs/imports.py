@@ -31,8 +31,6 @@ from webapp.store.tasks import HELD, IMPORT, LIVE
 AGAIN = "What was stored stays; read it again to go on."
 _A_DAY = 24 * 3600.0
 _REMEMBERED = timedelta(days=1)
-_AT_ONCE = 500
-"""sizes asked for in one query"""
 
 
 def own(settings: Settings, stream: BinaryIO) -> Path:
@@ -140,7 +138,7 @@ class Received(NamedTuple):
 def received(connection: sa.Connection, sizes: Collection[int]) -> Mapping[int, list[Received]]:
     """The files of these sizes in bytes that were read, or that wait to be; not those that could not be read."""
     found = defaultdict[int, list[Received]](list)
-    for batch in batched(sizes, _AT_ONCE):
+    for batch in batched(sizes):
         read = sa.select(Dump.bytes, Dump.filename, Dump.received_at, Dump.sha256)
         for row in connection.execute(read.where(Dump.state != "failed", Dump.bytes.in_(batch))):
             found[row.bytes].append(Received(row.filename, row.received_at, row.sha256))

@@ -18,7 +18,6 @@ from webapp.store.models import LiveLog
 
 WAIT = timedelta(seconds=60)
 """how long a record waits for its span, which comes when the call has ended; then it is shown without"""
-_AT_ONCE = 500
 _STEP = timedelta(microseconds=1)
 """between records of one request, so that they stay in their order"""
 _Key = tuple[bytes, bytes]
@@ -101,7 +100,7 @@ def kept(connection: sa.Connection, logs: Sequence[ArrivedLog]) -> list[Arrived]
 def _stored_spans(connection: sa.Connection, logs: Sequence[ArrivedLog]) -> dict[_Key, tuple[int, int]]:
     """The session and the first ordinal of each span, and of each record that is stored as an entry of its own."""
     places: dict[_Key, tuple[int, int]] = {}
-    for part in batched(logs, _AT_ONCE):
+    for part in batched(logs):
         ids = {log.span for log in part} | {_own_id(log.digest) for log in part}
         keys = {"traces": list({log.trace for log in part}), "spans": list(ids)}
         for row in connection.execute(lookup.find_spans, keys):
@@ -110,7 +109,7 @@ def _stored_spans(connection: sa.Connection, logs: Sequence[ArrivedLog]) -> dict
 
 
 def _waiting(connection: sa.Connection, traces: set[bytes]) -> Iterator[sa.Row[Any]]:
-    for batch in batched(sorted(traces), _AT_ONCE):
+    for batch in batched(sorted(traces)):
         yield from connection.execute(_find_logs, {"traces": batch})
 
 

@@ -46,7 +46,6 @@ def id_bytes(ident: str | None, size: int) -> bytes | None:
     return data if len(data) == size and any(data) else None
 
 
-_AT_ONCE = 500
 find_spans = sa.select(LiveSpan.trace, LiveSpan.span, LiveSpan.session_id, LiveSpan.ordinal).where(
     LiveSpan.trace.in_(sa.bindparam("traces", expanding=True)),
     LiveSpan.span.in_(sa.bindparam("spans", expanding=True)),
@@ -60,7 +59,7 @@ _find_entries = sa.select(StoredTurn.ordinal, StoredTurn.source, StoredTurn.raw,
 def entries(connection: sa.Connection, session_id: int, ordinals: Sequence[int]) -> dict[int, dict[str, Any]]:
     """The stored entries whose first turns have these ordinals, by these; {} for one that is no object."""
     sources: dict[int, dict[str, Any]] = {}
-    for batch in batched(ordinals, _AT_ONCE):
+    for batch in batched(ordinals):
         for row in connection.execute(_find_entries, {"session": session_id, "ordinals": batch}):
             entry = whole_entry(row.source, row.raw, row.raw_at)
             sources[row.ordinal] = entry if isinstance(entry, dict) else {}
@@ -86,9 +85,7 @@ _Key = tuple[bytes, bytes]
 def stored(connection: sa.Connection, names: Sequence[str], source_format: str) -> dict[str, Any]:
     """Those of the sessions `names` whose newest revision came in this format: rows with its `id`, its `key`, and
     whether it is `deleted`."""
-    newest = {
-        row.external_id: row for part in batched(names, _AT_ONCE) for row in connection.execute(_find, {"names": part})
-    }
+    newest = {row.external_id: row for part in batched(names) for row in connection.execute(_find, {"names": part})}
     return {name: row for name, row in newest.items() if row.source_format == source_format}
 
 
@@ -99,7 +96,7 @@ def unknown(
     once = {name: _each_once(arrived) for name, arrived in spans.items()}
     candidates = [span for name in sessions for span in once[name]]
     ordinals: dict[tuple[int, _Key], int] = {}
-    for part in batched(candidates, _AT_ONCE):
+    for part in batched(candidates):
         keys = {"traces": list({span.trace for span in part}), "spans": list({span.id for span in part})}
         for row in connection.execute(find_spans, keys):
             ordinals[row.session_id, (bytes(row.trace), bytes(row.span))] = row.ordinal
@@ -187,7 +184,7 @@ def routed(connection: sa.Connection, spans: Iterable[Arrived]) -> dict[str, lis
 def _stored(connection: sa.Connection, traces: list[bytes]) -> dict[bytes, tuple[int, str]]:
     """The session of each trace that has one, and its name."""
     by_trace: dict[bytes, tuple[int, str]] = {}
-    for batch in batched(traces, _AT_ONCE):
+    for batch in batched(traces):
         rows = connection.execute(_find_trace, {"traces": batch})
         by_trace |= {bytes(trace): (session_id, name) for trace, session_id, name in rows}
     return by_trace

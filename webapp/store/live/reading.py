@@ -46,7 +46,6 @@ def _sound(raw_entry: Entry) -> Arrived | Problem:
     return Arrived(at, entry, trace, span, identity.session, started)
 
 
-_AT_ONCE = 500
 BEFORE, AFTER = 32, 64
 """How many stored spans before each new one, and after a late one, are read along."""
 _of_session = sa.select(LiveSpan.entry, LiveSpan.ordinal, LiveSpan.turns, LiveSpan.started).where(
@@ -241,7 +240,7 @@ def _stored(connection: sa.Connection, session_id: int, ordinals: Iterable[int])
     columns = (StoredTurn.ordinal, StoredTurn.kind, StoredTurn.raw, StoredTurn.parent, StoredTurn.tool_calls)
     query = sa.select(*columns).where(StoredTurn.session_id == session_id)
     said: dict[int, _Said] = {}
-    for batch in batched(ordinals, _AT_ONCE):
+    for batch in batched(ordinals):
         rows = connection.execute(query.where(StoredTurn.ordinal.in_(batch)))
         said |= {row.ordinal: _said(row) for row in rows}
     return said

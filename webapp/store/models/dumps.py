@@ -130,7 +130,6 @@ class Parse(Numbered):
     """the names of those that it needed, each between commas"""
     truncated: orm.Mapped[bool] = orm.mapped_column(default=False)
     ambiguous: orm.Mapped[bool] = orm.mapped_column(default=False)
-    exhausted: orm.Mapped[bool] = orm.mapped_column(default=False)
     microseconds: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
     value_digest: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
     """64 bits, signed, of the SHA-256 of all values that were read, as `store.write.row_values` writes them: equal

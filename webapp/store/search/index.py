@@ -56,7 +56,7 @@ def _bytes(text: str) -> bytes:
 
 def noted(connection: sa.Connection, turn_ids: Iterable[int]) -> None:
     """Take in what the labels of these turns say by now, and what they no longer say out."""
-    for part in batched(sorted(set(turn_ids)), 500):
+    for part in batched(sorted(set(turn_ids))):
         notes_by_turn: dict[int, list[str]] = {turn_id: [] for turn_id in part}
         query = sa.select(Label.turn_id, Label.note).where(Label.turn_id.in_(part), Label.note.is_not(None))
         for row in connection.execute(query.order_by(Label.id)):

@@ -51,7 +51,7 @@ def _set(
     db: orm.Session, keys: Iterable[str], condition: sa.ColumnElement[bool], deleted_at: datetime | None
 ) -> list[str]:
     changed_keys: list[str] = []
-    for batch in batched(dict.fromkeys(keys), 500):
+    for batch in batched(dict.fromkeys(keys)):
         in_order = sa.select(Session.id).where(Session.key.in_(batch), condition).order_by(Session.id)
         ids = db.scalars(in_order.with_for_update(key_share=True)).all()  # the order in which labels hold them
         statement = sa.update(Session).where(Session.id.in_(ids), condition)
@@ -109,7 +109,7 @@ def replace_reading(db: orm.Session, dump_id: int, keys: Iterable[str]) -> None:
     still = set(keys)
     rows = [row for row in db.execute(query) if row.key not in still]
     wrong = [row for row in rows if not _labelled(db.connection(), row.id)]
-    for ids in batched((row.id for row in wrong), 500):
+    for ids in batched(row.id for row in wrong):
         db.execute(sa.delete(DumpSession).where(DumpSession.dump_id == dump_id, DumpSession.session_id.in_(ids)))
     delete(db, [row.key for row in wrong])
 

@@ -182,7 +182,6 @@ def brought(connection: sa.Connection, dump_id: int) -> dict[str, int]:
     return dict(zip(("new", "grown", "turns"), map(int, connection.execute(of_dump).one()), strict=True))
 
 
-_AT_ONCE = 500
 _find_linked = sa.select(DumpSession.session_id).where(
     DumpSession.dump_id == sa.bindparam("dump"), DumpSession.session_id.in_(sa.bindparam("sessions", expanding=True))
 )
@@ -197,7 +196,7 @@ _add_turns = (
 def link(connection: sa.Connection, dump_id: int, new_turns: Mapping[int, int]) -> int:
     """Link sessions to a dump that brought them so many turns more; how many were not linked before."""
     ids, linked = list(new_turns), set[int]()
-    for batch in batched(ids, _AT_ONCE):
+    for batch in batched(ids):
         linked |= set(connection.scalars(_find_linked, {"dump": dump_id, "sessions": batch}))
     more = [{"dump": dump_id, "session": number, "turns": new_turns[number]} for number in linked if new_turns[number]]
     if more:

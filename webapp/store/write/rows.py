@@ -135,7 +135,6 @@ def parse_row(turn_id: int, trace: Trace) -> Row:
         "repairs": _repairs(trace),
         "truncated": trace.truncated,
         "ambiguous": trace.ambiguous,
-        "exhausted": trace.exhausted,
         "microseconds": trace.microseconds,
         "trace": _trace(trace),
         "value_digest": value_digest(trace.values) if trace.chosen else None,
