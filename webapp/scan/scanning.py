@@ -148,10 +148,9 @@ class OpenSession:
         place = state.tally.place(turn.entry, turn.kind, turn.raw is not None, turn.duplicate_of)
         new = turn.written_by_model and place.original is None
         traces = self.parser.traces(turn.raw or "") if new else ()
-        raw = None if turn.raw is None else turn.raw.encode("utf-8", "surrogatepass")
         answered = None if turn.answers is None else state.tally.answered(turn.answers)
         answers = None if answered is None else state.tally.positions[answered]
-        state.see(PlacedTurn(*place, turn, raw, traces, answers))
+        state.see(PlacedTurn(*place, turn, traces, answers))
         for ordinal in ([place.ordinal] if turn.failure else []) + ([] if answered is None else [answered]):
             if state.fail(ordinal, turn.failure or turn.raw or ""):
                 self.evidence.breaks(state.tally.positions[ordinal])

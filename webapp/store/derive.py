@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import cache
 from typing import Any
 
@@ -220,7 +221,7 @@ def _write(connection: sa.Connection, sessions: Sequence[Any], states: list[Sess
     if any(session.turn_count for session in sessions):
         _forget(connection, ids[0], ids[-1])
     connection.execute(_update, [{"session": state.session_id, **state.columns()} for state in states])
-    findings = [stored_turns.finding_row(one.session_id, finding) for one in states for finding in one.findings]
+    findings = [{"session_id": one.session_id} | asdict(finding) for one in states for finding in one.findings]
     contracts = [row for one in states for row in one.contracts]
     failed = [row for one in states for row in one.failed.rows(one.happened_at)]
     for insert, values in ((_new_finding, findings), (_new_contract, contracts), (_new_failed, failed)):

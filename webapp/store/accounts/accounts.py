@@ -52,11 +52,6 @@ def is_right(password: str, stored: str | None) -> bool:
             return False
 
 
-def require() -> None:
-    """Raises `MissingLibrary` where no password can be checked."""
-    _hasher()
-
-
 @cache
 def _hasher() -> PasswordHasher:
     try:
@@ -227,7 +222,7 @@ class NotAdmitted(NotThere):
 
 def by_password(connection: sa.Connection, name: str, password: str) -> Account | None:
     """None where name or password is wrong, in the same time; raises `MissingLibrary` without argon2-cffi."""
-    require()
+    _hasher()  # which may be missing
     account = _find(connection, Account.name_key == key(name))
     if not is_right(password, None if account is None else account.password) or account is None:
         return None

@@ -23,7 +23,7 @@ from webapp.parsing.trace import fitting
 from webapp.store.db.ids import batched
 from webapp.store.exports import session_dump
 from webapp.store.labels import label_content, settling
-from webapp.store.models import Finding, Label, Parse, Session, Turn, TurnContract
+from webapp.store.models import Label, Parse, Session, Turn, TurnContract
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import turns
 from webapp.store.sessions.filters import Filters
@@ -139,7 +139,10 @@ def view_of(db: orm.Session, stored_session: Session) -> SessionView:
         models=tuple(stored_session.models),
         says=rulebook.sentence(noticed)
         or words.session_sentence(*figures, stored_session.home_profile, shape=stored_session.shape),
-        findings=tuple(_finding(finding) for finding in noticed),
+        findings=tuple(
+            FindingView(one.rule.replace("_", " "), one.severity, rulebook.reason(one), tuple(one.turns))
+            for one in noticed
+        ),
         turns=_turns(db, stored_session),
         started_at=stored_session.started_at.isoformat() if stored_session.started_at else None,
         **{name: getattr(stored_session, name) for name in names},
@@ -236,10 +239,6 @@ def _label_view(response: settling.Labelled, label: Label) -> LabelView:
     content = {name: value for name, value in label_content.content_of(label).items() if name != "source"}
     past = tuple(response.history_of(label))
     return LabelView(label.author, **content, history=past)
-
-
-def _finding(finding: Finding) -> FindingView:
-    return FindingView(finding.rule.replace("_", " "), finding.severity, rulebook.reason(finding), tuple(finding.turns))
 
 
 def _turns(db: orm.Session, stored_session: Session) -> Iterator[ExportedTurn]:

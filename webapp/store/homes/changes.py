@@ -97,7 +97,10 @@ def work(
                 return True
             session_id = _step(connection, task)
         if session_id is None:
-            for left in _taken_alone(engine, number):
+            with engine.connect() as connection:
+                taken = sa.select(Session.id).where(Session.home_change == number, Session.stale)
+                underived = connection.scalars(taken).all()
+            for left in underived:
                 derive.settle(engine, left)
             tasks.end(engine, number, "done", None)
             return True
@@ -146,12 +149,6 @@ def _locked(connection: sa.Connection, number: int) -> Task:
     return tasks.find(connection, number, HOMES)
 
 
-def _taken_alone(engine: sa.Engine, number: int) -> Sequence[int]:
-    """Sessions that a change gave another parser, and of which nothing is derived since."""
-    with engine.connect() as connection:
-        return connection.scalars(sa.select(Session.id).where(Session.home_change == number, Session.stale)).all()
-
-
 def _step(connection: sa.Connection, task: Task) -> int | None:
     """Change the next session, and give its number; None where none is left."""
     after, finished = task.progress.get("after", 0), task.progress.get("finished", 0)
@@ -196,14 +193,11 @@ def change_home(connection: sa.Connection, session_id: int, home: Home) -> Home 
     connection.execute(sa.update(Session).where(Session.id == session_id).values(**values, changed=dialect.change()))
     if home.profile != former.profile:
         if home.profile != UNKNOWN:
-            _forget_older(connection, session_id, home.profile)
+            mine = sa.and_(turns_of(Parse.turn_id, session_id), Parse.profile == home.profile)
+            older = Parse.version != parsing.profile(home.profile).version
+            connection.execute(sa.delete(Parse).where(mine, older))
         derive.mark_stale(connection, [session_id])
     return former
-
-
-def _forget_older(connection: sa.Connection, session_id: int, name: str) -> None:
-    mine = sa.and_(turns_of(Parse.turn_id, session_id), Parse.profile == name)
-    connection.execute(sa.delete(Parse).where(mine, Parse.version != parsing.profile(name).version))
 
 
 class BadScope(BadInput):

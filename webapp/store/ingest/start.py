@@ -66,11 +66,12 @@ def ingest(
     format = format_by(mapping, format)  # noqa: A001
     with files.full_disk_in_words():
         spooled = spool(watch.file(stream), dump_files.incoming(settings.data), max_bytes=settings.max_dump)
+    is_strict = by_request and spooled.packed is not None
     try:
         with (
             locks.wait_for(engine, settings.data, spooled.sha256, watch.moved),
             files.full_disk_in_words(),
-            budget.reading(_budget_of(spooled, by_request, leaves_rows)),
+            budget.reading(Budget(spooled.packed or spooled.bytes, is_strict=is_strict, leaves_rows=leaves_rows)),
         ):
             reread_dump = _read_otherwise(engine, spooled.sha256, mapping)
             if reread_dump is None and (result := _already(engine, spooled.sha256)) is not None:
@@ -84,11 +85,6 @@ def ingest(
         raise
     finally:
         spooled.path.unlink(missing_ok=True)
-
-
-def _budget_of(spooled: Spooled, by_request: bool, leaves_rows: bool) -> Budget:
-    is_strict = by_request and spooled.packed is not None
-    return Budget(spooled.packed or spooled.bytes, is_strict=is_strict, leaves_rows=leaves_rows)
 
 
 def ingest_again(

@@ -188,7 +188,7 @@ def _write(
     """Write one label and its event; False where the one that is there is neither what was seen nor the same."""
     current = of_author(db, turn, author)
     if not is_seen(current, seen):
-        return current is not None and _same(content, current)
+        return current is not None and _fields(content) | _timeless == _fields(current) | _timeless
     was = None if current is None else label_content.content_of(current)
     overwrite(db, turn, author, content, datetime.now(UTC))
     label = of_author(db, turn, author)
@@ -198,10 +198,6 @@ def _write(
 
 
 _timeless = {"seconds": None, "source": None}
-
-
-def _same(content: LabelContent, label: Label) -> bool:
-    return _fields(content) | _timeless == _fields(label) | _timeless
 
 
 def _fields(holder: Any) -> dict[str, Any]:

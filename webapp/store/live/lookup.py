@@ -114,13 +114,9 @@ def _new(
         if ordinal is None:
             new.append(span)
         else:
-            _compare(span, _is_same(connection, session_id, ordinal, span))
+            before = entries(connection, session_id, [ordinal]).get(ordinal, {})
+            _compare(span, _written(before) == _written(span.entry))
     return new
-
-
-def _is_same(connection: sa.Connection, session_id: int, ordinal: int, span: Arrived) -> bool:
-    """Whether a stored span is what came again."""
-    return _written(entries(connection, session_id, [ordinal]).get(ordinal, {})) == _written(span.entry)
 
 
 def _written(entry: dict[str, Any]) -> str:

@@ -201,13 +201,9 @@ def _matches(connection: sa.Connection, parsed: Query, match_keys: list[int]) ->
     turns = {key // SLOTS: key for key in match_keys if key % SLOTS == _RAW}
     notes = [key for key in match_keys if key % SLOTS != _RAW]
     excerpts = _raw_excerpts(connection, cutter, turns) | _note_excerpts(connection, cutter, notes)
-    positions = _positions(connection, {key // SLOTS for key in excerpts})
+    query = sa.select(Turn.id, Turn.position).where(Turn.id.in_({key // SLOTS for key in excerpts}))
+    positions = {row.id: row.position for row in connection.execute(query)} if excerpts else {}
     return tuple(_match(key, excerpts[key], positions) for key in match_keys if key in excerpts)
-
-
-def _positions(connection: sa.Connection, turn_ids: set[int]) -> dict[int, int]:
-    query = sa.select(Turn.id, Turn.position).where(Turn.id.in_(turn_ids))
-    return {row.id: row.position for row in connection.execute(query)} if turn_ids else {}
 
 
 def _match(key: int, excerpt: Excerpt, positions: dict[int, int]) -> Match:

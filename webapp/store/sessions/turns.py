@@ -99,7 +99,7 @@ def timeline(
     here = _here(session, first, count)
     if first >= here["last"]:
         return []
-    copies = _copies(db, here)
+    copies: dict[int, int] = {row.duplicate_of: row.copies for row in db.execute(_counted, here)}
     judgements: dict[int, str] = {}
     for row in db.execute(_judgements, here):
         judgement = row.judgement if row.author == viewer else None
@@ -177,10 +177,6 @@ def _line(row: sa.Row[*tuple[Any, ...]], copies: dict[int, int]) -> dict[str, An
 def preview(head: bytes) -> str:
     """The first 200 code points of a text that begins with the bytes `head`, cut anywhere."""
     return types.decoded(head)[:PREVIEW]
-
-
-def _copies(db: orm.Session, here: dict[str, Any]) -> dict[int, int]:
-    return {row.duplicate_of: row.copies for row in db.execute(_counted, here)}
 
 
 def written(session: Session, query: sa.Select[*Columns]) -> sa.Select[*Columns]:

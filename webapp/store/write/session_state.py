@@ -128,10 +128,9 @@ class SessionState:
         return self.home != UNKNOWN
 
     def _count(self, placed: PlacedTurn) -> None:
-        turn, raw = placed.turn, placed.raw
+        turn = placed.turn
         self.facets.turn(turn)
-        if raw is not None:
-            self.raw_bytes += len(raw)
+        self.raw_bytes += len((turn.raw or "").encode("utf-8", "surrogatepass"))
         if placed.traces:
             home, ours = placed.traces[0] if self.is_home_known else None, placed.traces[-1]
             self.tally.verdicts(placed.ordinal, None if home is None else home.verdict, ours.verdict)

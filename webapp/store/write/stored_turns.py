@@ -11,7 +11,6 @@ from sqlalchemy import orm
 
 from webapp.dumps.records import Stop, Turn
 from webapp.findings import rulebook
-from webapp.findings.rule import RuleFinding
 from webapp.parsing import Trace
 from webapp.store.db.ids import batched
 from webapp.store.models import TURNS_A_SESSION, Declaration, Finding, LiveSpan, Parse, Session
@@ -156,8 +155,7 @@ def placed(
     stop = None if row.stop is None else Stop(row.stop, row.stop_said or "")
     about: dict[str, Any] = {"failure": row.recorded_failure, "stop": stop, "declared": declared}
     turn = Turn(**about, **dict(zip(_SAME, row[len(_OTHERS) :], strict=False)))
-    raw = None if row.raw is None else row.raw.encode("utf-8", "surrogatepass")
-    return PlacedTurn(row.ordinal, row.position, row.original, turn, raw, traces, answers, tuple(not_counted))
+    return PlacedTurn(row.ordinal, row.position, row.original, turn, traces, answers, tuple(not_counted))
 
 
 def stored_traces(row: Any, home: str) -> dict[str, Trace]:
@@ -180,16 +178,5 @@ def finding_dict(finding: Finding) -> dict[str, Any]:
         "severity": finding.severity,
         "reason": rulebook.reason(finding),
         "turns": finding.turns,
-        "detail": finding.detail,
-    }
-
-
-def finding_row(session_id: int, finding: RuleFinding) -> dict[str, Any]:
-    """A finding as its table keeps it."""
-    return {
-        "session_id": session_id,
-        "rule": finding.rule,
-        "severity": finding.severity,
-        "turns": list(finding.turns),
         "detail": finding.detail,
     }

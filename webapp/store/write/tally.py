@@ -34,7 +34,7 @@ class Place(NamedTuple):
 class PlacedTurn(NamedTuple):
     """A turn where it stands in its session, with what the fold needs of it.
 
-    `turn` has its names and times as they are stored, `raw` is its text as UTF-8. `traces` are the home profile's if it
+    `turn` has its names and times as they are stored. `traces` are the home profile's if it
     is known and `fencepost`'s where that is another, `other_traces` those of replays; a turn that repeats another has
     none. `answers` is the position of the response that an error speaks of.
     """
@@ -43,7 +43,6 @@ class PlacedTurn(NamedTuple):
     position: int
     original: int | None
     turn: Turn
-    raw: bytes | None
     traces: tuple[Trace, ...] = ()
     answers: int | None = None
     other_traces: tuple[Trace, ...] = ()
