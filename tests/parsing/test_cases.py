@@ -117,16 +117,6 @@ def test_prose_is_none_and_says_so() -> None:
     assert (trace.verdict, trace.attempts[0].outcome, trace.values) == ("none", "failed", ())
 
 
-def test_no_fragment_of_a_broken_value_is_taken() -> None:
-    raw = '{"outer": {"inner": {"a": 1}} and then; {"b": 2}'
-    assert {"a": 1} not in parse(raw).values
-
-
-def test_a_thought_is_read_only_where_nothing_stands_outside() -> None:
-    assert parse('<think>{"a": 0}</think>{"a": 1}').values == ({"a": 1},)
-    assert parse('<think>{"a": 0}</think>').values == ({"a": 0},)
-
-
 def test_rejected_candidates_beyond_the_limit_are_counted() -> None:
     trace = parse("{x} " * 3_000)
     assert trace.exhausted and len(trace.attempts) < 2_100

@@ -135,19 +135,8 @@ def test_broken_json_behind_a_lead_in_has_failed_or_is_flagged(lead: str, broken
     assert trace.verdict == "failed" or trace.ambiguous or trace.truncated
 
 
-@pytest.mark.parametrize("answer", ["I cannot help with that.", '[{"a" = : 1}; {"a": 2}', "No."])
-def test_a_draft_is_not_the_answer(answer: str) -> None:
-    trace = parse(f'<think>Maybe {{"x": 0}}? No.</think>\n{answer}')
-    assert {"x": 0} not in trace.values
-
-
 def _changed(trace: Trace) -> bool:
     return any(flag.kind == "changed_afterwards" for flag in trace.flags)
-
-
-@pytest.mark.parametrize("raw", ["Set x = {'a': {'b': 1}} first.", '[Event "x"]\n[Site "y"]\n\n1. e4 e5'])
-def test_an_assignment_in_a_sentence_and_headers_of_a_game_are_no_json(raw: str) -> None:
-    assert parse(raw).values == ()
 
 
 def test_policies_are_named_in_the_trace() -> None:
@@ -159,13 +148,3 @@ def test_policies_are_named_in_the_trace() -> None:
         "scalars": "accept",
         "wanted": "",
     }
-
-
-def test_several_values_are_all_given() -> None:
-    trace = parse('One {"a": 1}, two {"tool": 1}, three {"c": 1}.')
-    assert list(trace.values) == [{"a": 1}, {"tool": 1}, {"c": 1}]
-    assert trace.ambiguous
-
-
-def test_the_last_of_equal_keys_counts() -> None:
-    assert parse('{"a": 1, "b": {"a": 2}, "a": 3}').values == ({"a": 3, "b": {"a": 2}},)
