@@ -46,20 +46,6 @@ def test_each_argument_has_its_place() -> None:
     assert "not JSON as written" in (attempt.note or "")
 
 
-@pytest.mark.parametrize(
-    ("raw", "values"),
-    [
-        ('Text<sup>[1]</sup>.\n{"a": 1}', [{"a": 1}]),
-        ('<observation>{"y": 2}</observation>\n{"action": "final"}', [{"action": "final"}]),
-        ('List<String>[] xs; then {"x": 1}', [{"x": 1}]),
-        ('<result>{"d": 1}</result>', [{"d": 1}]),
-        ('<think>{"a": 0}</think><answer>{"a": 1}</answer> and {"b": 2} is no answer', [{"a": 1}]),
-    ],
-)
-def test_a_tag_is_a_hint_and_no_verdict(raw: str, values: list[object]) -> None:
-    assert list(parse(raw).values) == values
-
-
 CODE = (
     'x = {"a": 1, "b": [2]}',
     'd = {"a": "b", "c": "d"}\nprint(d["a"])',
@@ -175,7 +161,3 @@ def test_a_call_without_its_opening_tag_is_marked() -> None:
     assert trace.ambiguous and not trace.truncated
     edits = trace.attempts[trace.chosen[0]].edits
     assert (edits[0].repair, edits[0].span.start, edits[0].new) == ("missing_opener", 0, '{"name": "')
-
-
-def test_a_parameter_alone_is_a_tag_as_others_are() -> None:
-    assert list(parse('<parameter=a>{"b": 1}</parameter>').values) == [{"b": 1}]
