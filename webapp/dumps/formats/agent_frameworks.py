@@ -12,7 +12,7 @@ from webapp.dumps.archive_members import zip_objects
 from webapp.dumps.base import DumpHead, Entries, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
-from webapp.dumps.documents import entries_of, nested, with_list
+from webapp.dumps.documents import entries_of, nested
 from webapp.dumps.json_path import holds
 from webapp.dumps.messages.bodies import answer
 from webapp.dumps.messages.exchanges import exchange
@@ -58,13 +58,10 @@ class OpenHands(Declared):
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "zip":
-            yield from _event_files(source)
-        elif head.shape == "object" and "trajectory" in head.items:
-            yield self.named(source.stem, *with_list(source, head, "trajectory"))
-        elif any("history" in item for item in head.objects):
-            yield from each_session(entries_of(source, head), source.stem, self._history)
-        else:
-            yield SessionEntries(source.stem, entries_of(source, head))
+            return _event_files(source)
+        if "trajectory" not in head.items and any("history" in item for item in head.objects):
+            return each_session(entries_of(source, head), source.stem, self._history)
+        return super().sessions(source, head)
 
     def _history(self, fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
         flat = [event for item in as_list(value.pop("history", None)) for event in _flat(item)]
