@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from itertools import groupby
 from typing import Any
 
 from webapp import jsontext
@@ -54,34 +53,23 @@ def joined_runs(
     members of one stands behind it.
     """
 
-    def run_of(entry: Entry | Problem) -> tuple[Any] | None:
-        return (ident(entry[1]),) if not isinstance(entry, Problem) and joins(entry[1]) else None
+    def ended(run: list[Entry]) -> list[Entry]:
+        return run if len(run) < least else [(run[0][0], {key: [value for _, value in run]})]
 
-    for run, members in groupby(_behind_runs(entries, joins, passes), run_of):
-        if run is None:
-            yield from members
-            continue
-        joined = [entry for entry in members if not isinstance(entry, Problem)]
-        yield from joined if len(joined) < least else [(joined[0][0], {key: [value for _, value in joined]})]
-
-
-def _behind_runs(
-    entries: Iterable[Entry | Problem],
-    joins: Callable[[dict[str, Any]], bool],
-    passes: Callable[[dict[str, Any]], bool],
-) -> Iterator[Entry | Problem]:
-    """The entries, with what passes while a run goes on behind the run."""
-    waiting, is_running = list[Entry](), False
+    run, waiting, last = list[Entry](), list[Entry](), None
     for entry in entries:
-        if is_running and not isinstance(entry, Problem) and passes(entry[1]):
+        if run and not isinstance(entry, Problem) and passes(entry[1]):
             waiting.append(entry)
-            continue
-        is_running = not isinstance(entry, Problem) and joins(entry[1])
-        if waiting and not is_running:
-            yield from waiting
-            waiting = []
-        yield entry
-    yield from waiting
+        elif not isinstance(entry, Problem) and joins(entry[1]):
+            if (same := ident(entry[1])) != last:
+                yield from ended(run)
+                run = []
+            run.append(entry)
+            last = same
+        else:
+            yield from (*ended(run), *waiting, entry)
+            run, waiting = [], []
+    yield from (*ended(run), *waiting)
 
 
 def with_list(source: Source, head: DumpHead, key: str) -> tuple[dict[str, Any], Iterator[Entry | Problem]]:
