@@ -52,8 +52,6 @@ _array = later(
     re.VERBOSE,
 )
 _cut_short = later(r"""\{\s{0,200}+(?:["'][^"'\n]{0,80}+["']?+\s{0,50}+)?+\Z""")
-_crossed = later(r"\{\s{0,200}+\]|\[\s{0,200}+\}")
-_fence = later(rf"[{{\[]{_S}(?:```|~~~)")
 _comprehension = later(r"""(?:[^{}\n"']|'[^'\n]{0,60}'){1,120}?\bfor\b[^{}\n"']{1,60}\bin\b""")
 
 
@@ -62,8 +60,6 @@ def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
 
     `lenient` where the place says that JSON is meant: a fence, a tag, or the response's very beginning.
     """
-    if _fence.match(raw, at, end):
-        return "it only wraps a fence"
     if raw[at - 1 : at].isalpha() and _in_latex.match(raw, at, end) and _latex.search(raw, max(0, at - 20), at):
         return "the braces of a command of LaTeX"
     if raw.find("for", at, at + 125) >= 0 and _comprehension.match(raw, at + 1, end):
@@ -84,8 +80,7 @@ def _no_object(raw: str, at: int, end: int, lenient: bool) -> str | None:
     if _template.match(raw, at, end):
         return "a placeholder of a template"
     if not look:
-        is_meant = lenient and _crossed.match(raw, at, end)
-        return None if is_meant else "no key follows the brace: a placeholder or program code"
+        return "no key follows the brace: a placeholder or program code"
     if look["word"]:
         return _no_word(raw, at, end, look, lenient)
     kind = look.lastgroup
@@ -120,10 +115,9 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) ->
     if not look["value"]:
         return None if lenient else "no value follows the name: a template or program code"
     before = line_before(raw, at)
-    is_in_yaml = not lenient and _in_yaml.match(before)
-    if is_in_yaml or (not lenient and (look["value"].isalpha() or look["value"] == "_")):
-        meant = before.rstrip(" ")[-1:] in ("", ":", "(") and _bare_value.match(raw, look.end("colon") - 1, end)
-        if is_in_yaml or not meant:
+    if not lenient and (look["value"].isalpha() or look["value"] == "_" or _in_yaml.match(before)):
+        meant = before.rstrip(" ")[-1:] in ("", ":", "(") and not _in_yaml.match(before)
+        if not meant or not _bare_value.match(raw, look.end("colon") - 1, end):
             return "words with a colon, not a key with a value"
     return code(before, lenient)
 
@@ -204,18 +198,16 @@ _numbers = later(r"\[\s*+(-?[\d.eE+]++)(?:\s*+,\s*+-?[\d.eE+]++){0,50}+\s*+(?:,\
 
 def _numbers_meant(raw: str, at: int, end: int) -> bool:
     """A list of numbers in a sentence is data where it has three or more, or a colon or line's start before it."""
-    if _lone_number.match(raw, at, end):
-        return False
     before = line_before(raw, at)
     if not before.strip() or before.rstrip()[-1:] in ":=":
-        return True
+        return not _lone_number.match(raw, at, end)
     inner = _numbers.match(raw, at, end)
     return bool(inner and (inner["other"] or inner[0].count(",") >= (1 if before[-1:].isalpha() else 2)))
 
 
 _WIDTH = 160
 """So many characters before the bracket are looked at."""
-_HARMLESS = ("", ":", ".", "!", "?", ",", ";", "]", "}", "*", "|", "-")
+_HARMLESS = ("", ":", ".", "!", "?", ",", ";", "]", "}", "*", "|", "&", "-")
 _assigned = later(
     r"(?:\d++[:|]|[-+>])?+[ \t]*+(?:(?:export|const|let|var|final|local|my|self|val|String|static)\b[ .]?[ \t]*+)*+"
     r"[A-Za-z_$][\w$.]*+(?:\[[^\]]{0,40}\])?(?:[ \t]*+:[ \t]*+[\w\[\], .|]{1,60})?"
