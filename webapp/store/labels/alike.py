@@ -15,7 +15,7 @@ from webapp.store.db.ids import batched
 from webapp.store.labels.label_content import LabelContent, same_as
 from webapp.store.models import FailedResponse, Parse, Session, Turn, is_response
 from webapp.store.sessions.filters import HOME
-from webapp.store.sessions.turns import PREVIEW, preview
+from webapp.store.sessions.turns import PREVIEW
 from webapp.store.write.parser import OURS
 from webapp.store.write.stored_turns import home_parse, join_parses, our_parse
 
@@ -63,7 +63,8 @@ def to(db: orm.Session, turn: Turn, candidates: Sequence[int]) -> list[Alike]:
     same = [number for number in candidates[:MOST] if sorts.get(number) == sort]
     query = sa.select(Turn, Session).join(Session, Session.id == Turn.session_id).where(Turn.id.in_(same))
     responses = {response.id: (response, session) for response, session in db.execute(query)} if same else {}
-    return [Alike(*responses[number], _preview(responses[number][0])) for number in same if number in responses]
+    listed = [responses[number] for number in same if number in responses]
+    return [Alike(turn, session, (turn.raw or "")[:PREVIEW]) for turn, session in listed]
 
 
 def one_of_each_first(db: orm.Session, turn_ids: Sequence[int]) -> list[int]:
@@ -75,10 +76,6 @@ def one_of_each_first(db: orm.Session, turn_ids: Sequence[int]) -> list[int]:
             sorts.setdefault(digests[number], []).append(number)
     ordered = sorted(sorts.values(), key=lambda same: -len(same))
     return [*(same[0] for same in ordered), *(number for same in ordered for number in sorted(same[1:]))]
-
-
-def _preview(turn: Turn) -> str:
-    return preview((turn.raw or "")[:PREVIEW].encode("utf-8", "surrogatepass"))
 
 
 def _sorts(db: orm.Session, turn_ids: Sequence[int], texts: sa.Select[Any] = _texts) -> dict[int, bytes]:

@@ -107,15 +107,11 @@ def turn_row(turn: Turn, *, first: bool = False) -> Row:
 
 def entry_digest(turn: Turn) -> bytes:
     """The hash of an entry as it came, from its first turn: the same whichever format read it."""
-    return hashlib.sha256(_whole_text(turn)).digest()
-
-
-def _whole_text(turn: Turn) -> bytes:
     if turn.source is None and turn.raw_at is None:
         whole = bare_entry(turn.kind, turn.role, turn.raw)
     else:
         whole = whole_entry(turn.source, turn.raw, turn.raw_at)
-    return jsontext.dumps(whole).encode("ascii")
+    return hashlib.sha256(jsontext.dumps(whole).encode("ascii")).digest()
 
 
 def bare_entry(kind: str, role: str | None, raw: str | None) -> dict[str, str | None]:
@@ -126,25 +122,20 @@ def bare_entry(kind: str, role: str | None, raw: str | None) -> dict[str, str | 
 def parse_row(turn_id: int, trace: Trace) -> Row:
     """A trace as a row of `parse`."""
     chosen = trace.attempts[trace.chosen[0]] if trace.chosen else None
+    repairs = {edit.repair for index in trace.chosen for edit in trace.attempts[index].edits}
     return {
         "turn_id": turn_id,
         "profile": trace.profile,
         "version": trace.version,
         "verdict": trace.verdict,
         "strategy": short(chosen.strategy, 64) if chosen else None,
-        "repairs": _repairs(trace),
+        "repairs": f",{','.join(sorted(repairs))}," if repairs else None,
         "truncated": trace.truncated,
         "ambiguous": trace.ambiguous,
         "microseconds": trace.microseconds,
         "trace": _trace(trace),
         "value_digest": value_digest(trace.values) if trace.chosen else None,
     }
-
-
-def _repairs(trace: Trace) -> str | None:
-    """The repairs that the chosen attempts of `trace` needed, each between commas; None where they needed none."""
-    names = {edit.repair for index in trace.chosen for edit in trace.attempts[index].edits}
-    return f",{','.join(sorted(names))}," if names else None
 
 
 def _trace(trace: Trace) -> bytes:
