@@ -25,7 +25,7 @@ _spaced_comma = later(r"""(?:,\s{0,60}|\n\s{0,200})\Z""")
 
 def opens_next(machine: Machine, reading: StringReading, at: int) -> int:
     """Where the string should have ended if the quote at `at` opens what comes next: `"a": "b, "c": 1`; else -1."""
-    if reading.where != "k":
+    if reading.where != "k" and not reading.inner and machine.raw[reading.start] != "'":
         closer = _other_closer.search(machine.raw, max(reading.open_end, at - 200), at)
         if closer and closed_by_another(machine.raw, reading, closer.start() + 1):
             return closer.start() + 1 if _rest_of_key.match(machine.raw, at + 1, machine.end) else -1
