@@ -61,6 +61,7 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
     for edit in edits if names & _ASKED.keys() else ():
         if (is_doubtful := _ASKED.get(edit.repair)) and is_doubtful(raw, edit):
             yield Flag("closed_by_guess", edit.span)
+            break  # one of a kind is shown
     yield from _at_the_end(raw, attempt, names)
     if "comment" in names:
         ends_early = "missing_value" in names

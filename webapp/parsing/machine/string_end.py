@@ -85,7 +85,7 @@ after_key = later(
     | (?P<pair>[\[{{]|(?<=\s)(?:-?\d[\w.]*+|{LITERAL})(?=\s)
       |(?:{SCALAR}|{LITERAL}|'[^'\n]{{0,200}}+'|[“‘][^”’\n]{{0,200}}+[”’])(?={SPACE}[,}}]))
     | (?P<value>["'\d\[{{]|{LITERAL})
-    | (?P<alone>,\s{{0,100}}+(?:{ANY_KEY}|(?:{SCALAR}{SPACE},{SPACE}){{0,200}}+{SCALAR}{SPACE}\}}))
+    | (?P<alone>,\s{{0,100}}+{ANY_KEY})
     | (?P<none>[,}}])|(?P<end>\Z)
     )""",
     re.VERBOSE,
@@ -94,6 +94,7 @@ _closed_string = later(r"""(?:"(?:[^"\\\n]|\\.){0,300}+"|'[^'\\\n]{0,300}+')\s{0
 _one_word = later(r"\w++\Z")
 _value_ahead = later(rf"""\s{{0,50}}+(?:["'“\[{{\d-]|{LITERAL})""")
 _colon = later(r"\s{0,200}+(?::(?!/)|=>)")
+_set = later(rf",\s{{0,100}}+(?:{SCALAR}{SPACE},{SPACE}){{0,200}}+{SCALAR}{SPACE}\}}")
 
 
 def score(machine: Machine, reading: StringReading, after: int) -> int:
@@ -106,7 +107,7 @@ def score(machine: Machine, reading: StringReading, after: int) -> int:
     match = pattern.match(raw, after, machine.end)
     if not match:
         return _score_repaired(machine, reading, after)
-    return _score_key(match, reading) if reading.where == "k" else _score_value(machine, reading, match)
+    return _score_key(machine, reading, match) if reading.where == "k" else _score_value(machine, reading, match)
 
 
 def closes_twice(raw: str, reading: StringReading, at: int) -> bool:
@@ -120,8 +121,10 @@ def closes_twice(raw: str, reading: StringReading, at: int) -> bool:
 _twice_at_end = later(r"""(?<!\d['′]\d)(?<!\d['′ ]\d\d)(["'])\1(?=\s{0,50}+[,:=}\]])""")
 
 
-def _score_key(match: re.Match[str], reading: StringReading) -> int:
+def _score_key(machine: Machine, reading: StringReading, match: re.Match[str]) -> int:
     kind = match.lastgroup
+    if kind == "none" and not machine.frames[-1].count and _set.match(machine.raw, match.start(kind), machine.end):
+        kind = "alone"
     if kind in ("colon", "arrow", "pair"):
         return CERTAIN
     if kind == "alone":

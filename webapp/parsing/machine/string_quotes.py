@@ -108,10 +108,8 @@ def _opens_next_item(machine: Machine, reading: StringReading, at: int) -> int:
 
 def _key_without_quote(machine: Machine, reading: StringReading, at: int) -> int:
     """A key's string that reaches past its colon lacks its closing quote: `{"a: 1, "b": 2}`."""
-    raw = machine.raw
-    after = None if reading.inner else string_end.after_key.match(raw, at + 1, machine.end)
-    if after and after.lastgroup == "pair" and raw[at - 1] == ":":
-        return -1  # the colon slipped inside
+    if string_end.slipped_inside(machine, reading, at):
+        return -1
     colon = colon_inside(machine, reading)
     return colon if reading.open_end < colon < at else -1
 
