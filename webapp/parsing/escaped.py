@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from webapp.parsing.edit import Edit, Span
+from webapp.parsing.edit import Edit, Span, edit_at
 from webapp.parsing.machine.tokens import CHECKBOXES, balanced_end
 from webapp.parsing.patterns import later
 
@@ -171,7 +171,7 @@ def _changed(raw: str, low: int, start: int, limit: int) -> Layer | None:
 
 def _without(raw: str, start: int, limit: int, pattern: re.Pattern[str], repair: str) -> Layer:
     """`raw[start:limit]` without what the pattern's `part` matches, entities replaced by what they stand for."""
-    parts = (
-        (match["part"], Span(*match.span("part"))) for match in pattern.finditer(raw, start, limit) if match["part"]
+    parts = [match.span("part") for match in pattern.finditer(raw, start, limit) if match["part"]]
+    return Layer(
+        Span(start, limit), [edit_at(raw, repair, *part, _ENTITIES.get(raw[slice(*part)], "")) for part in parts]
     )
-    return Layer(Span(start, limit), [Edit(repair, place, part, _ENTITIES.get(part, "")) for part, place in parts])

@@ -283,7 +283,7 @@ def _called(raw: str, at: int) -> bool:
     """Whether the bracket at `at` is an argument of a call: a later one, or in a longer line an array or bare keys."""
     is_bare = raw[at] != "{" or raw[at + 1 : at + 9].lstrip()[:1].isalpha()
     may_be = raw[at - 1 : at] in ", '\"" or (raw[at - 1 : at] == "(" and is_bare)
-    return may_be and _argument.search(line_before(raw, at)) is not None
+    return may_be and "(" in (before := line_before(raw, at)) and _argument.search(before) is not None
 
 
 _argument = later(
