@@ -30,7 +30,7 @@ from webapp.visible import visible
 from webapp.web import rawview
 from webapp.web.answers import page, wants_partial
 from webapp.web.api.operation import FILTERS, Parameter, json, operation
-from webapp.web.api.shapes import TEXT, ref
+from webapp.web.api.shapes import TEXT
 from webapp.web.labels import label_form
 from webapp.web.sessions import list_filters
 
@@ -73,7 +73,7 @@ def index() -> Response | AnyResponse:
     "Profiles",
     "Compare two profiles",
     json(
-        ref("Comparison"),
+        "Comparison",
         "How many responses both profiles read the same or differently, only one reads, neither reads, or were not run",
     ),
     query=(

@@ -37,8 +37,7 @@ from webapp.web.api.operation import (
     limit_of_request,
     operation,
 )
-from webapp.web.api.shapes import BINARY, TEXT, Content, Schema, filled, many, maybe, one_of, record, ref
-from webapp.web.api.shapes import EXPORT as EXPORT_SHAPE
+from webapp.web.api.shapes import BINARY, TEXT, Content, Schema, filled, one_of
 from webapp.web.sessions import list_filters
 
 blueprint = Blueprint("exports", __name__)
@@ -118,7 +117,6 @@ def redactor_of_request() -> Redactor | None:
 jobs_blueprint = Blueprint("export_jobs", __name__)
 
 _ZIP = {"application/zip": BINARY}
-_EXPORT = record(export=ref("Export"))
 _NOTHING: dict[str, Any] = {"count": 0, "sessions": []}
 _AUDITED = 200
 """characters of a selection that the audit log keeps"""
@@ -181,7 +179,7 @@ def as_dict(job: Task) -> dict[str, Any]:
     `changed` are sessions to which that happened before they were written: how many, and the first."""
     result, progress = job.result or {}, job.progress
     return filled(
-        EXPORT_SHAPE,
+        "Export",
         job,
         **{name: result.get(name) for name in ("sha256", "error", "expires_at")},
         **{name: result.get(name, _NOTHING) for name in ("deleted", "changed")},
@@ -214,7 +212,7 @@ def _removed(job: Task) -> Task:
 @operation(
     "Exports",
     "Export sessions in the background",
-    {202: json(_EXPORT, "The export: ask for it until its state is done")},
+    {202: json("export", "The export: ask for it until its state is done")},
     about="Of sessions (`ids`, several), else of all under the list's filters when the worker begins.",
     query=(IDS, *FILTERS),
     example="?failed=1",
@@ -236,7 +234,7 @@ def make_api() -> tuple[Response, int]:
 @operation(
     "Exports",
     "List exports",
-    json(record(exports=many(ref("Export")), next=maybe(TEXT)), "The newest first"),
+    json("export_page", "The newest first"),
     query=(AFTER, LIMIT),
 )
 def list_api() -> Response:
@@ -245,7 +243,7 @@ def list_api() -> Response:
 
 
 @jobs_blueprint.get("/api/exports/<int:number>")
-@operation("Exports", "Read how far an export is", json(_EXPORT, "The export"))
+@operation("Exports", "Read how far an export is", json("export", "The export"))
 def show_api(number: int) -> Response:
     return jsonify(export=as_dict(task_pages.find(number, tasks.EXPORT)))
 
@@ -254,7 +252,7 @@ def show_api(number: int) -> Response:
 @operation(
     "Exports",
     "Cancel an export, or remove its file",
-    {202: json(_EXPORT, "The export: cancelled when its worker next looks, or removed if it was done")},
+    {202: json("export", "The export: cancelled when its worker next looks, or removed if it was done")},
 )
 def cancel_api(number: int) -> tuple[Response, int]:
     job = task_pages.cancelled(number, tasks.EXPORT)

@@ -24,8 +24,6 @@ from webapp.store.sessions.sessions import words_of
 from webapp.store.write.parser import DECLINED, OURS, UNKNOWN, Home
 from webapp.web import links, task_pages
 from webapp.web.api.operation import json, json_object, operation, refused
-from webapp.web.api.sessions import HOME
-from webapp.web.api.shapes import COUNT, TEXT, each, joined, maybe, record
 from webapp.web.identity import author
 
 
@@ -206,8 +204,8 @@ def forget(number: int) -> AnyResponse:
 @operation(
     "Sessions",
     "Give a session another parser",
-    json(record(session=HOME, change=COUNT), "All that follows from it is stored"),
-    body=json(record(home=maybe(TEXT)), "A profile's name; null for an unknown parser", {"home": "langchain"}),
+    json("home_set", "All that follows from it is stored"),
+    body=json("home_asked", "A profile's name; null for an unknown parser", {"home": "langchain"}),
     refuses={422: "No profile is called so, or the body is another"},
 )
 def put_api(ident: str) -> tuple[Response, int]:
@@ -231,7 +229,7 @@ def put_api(ident: str) -> tuple[Response, int]:
     "Sessions",
     "Read which parser a session's program uses",
     json(
-        joined(HOME, would_fail=each(maybe(COUNT))),
+        "home_shown",
         "Of an unknown one also how many responses would have failed under each; null while they are counted",
     ),
 )

@@ -25,7 +25,7 @@ from webapp.store.sessions.filters import Filters, of_parameters
 from webapp.web import task_pages
 from webapp.web.answers import page
 from webapp.web.api.operation import FILTERS, json, operation
-from webapp.web.api.shapes import BOARD, PROFILE, RUN, SHARE_OF, filled, record, ref
+from webapp.web.api.shapes import filled
 from webapp.web.links import own_path
 
 blueprint = Blueprint("profiles", __name__)
@@ -162,7 +162,7 @@ def responses(name: str) -> Response:
 
 
 @blueprint.get("/api/profiles")
-@operation("Profiles", "List profiles with their scores", json(BOARD, "Scores are over the final labels"))
+@operation("Profiles", "List profiles with their scores", json("board", "Scores are over the final labels"))
 def list_api() -> Response:
     board = scoreboard.board(db.session)
     covered = facets.coverage_of_profiles(db.session)
@@ -171,8 +171,8 @@ def list_api() -> Response:
         of_profile = covered[about.name]
         run, not_run = None if of_profile.absent else of_profile.run, of_profile.absent or of_profile.reason
         score = None if of_profile.absent else score_dict(board.scores[about.name])
-        lines.append(filled(PROFILE, about, run=run, of=of_profile.of, not_run=not_run, score=score))
-    return jsonify(filled(BOARD, board, profiles=lines, by=by_dict(board)))
+        lines.append(filled("Profile", about, run=run, of=of_profile.of, not_run=not_run, score=score))
+    return jsonify(filled("board", board, profiles=lines, by=by_dict(board)))
 
 
 def asked_for() -> dict[str, Any]:
@@ -192,7 +192,7 @@ def query_of(cell: dict[str, Any]) -> dict[str, str]:
 def score_dict(score: scoreboard.Score) -> dict[str, Any]:
     """A score as the API gives it; shares with their 95 % interval after Wilson."""
     outcomes: dict[str, Any] = {name: score.outcomes[name] for name in OUTCOMES}
-    rates = {name: filled(SHARE_OF, getattr(score, name)) for name in ("precision", "recall")}
+    rates = {name: filled("share_of", getattr(score, name)) for name in ("precision", "recall")}
     return outcomes | rates | {"by_policy": dict(score.policies)}
 
 
@@ -225,7 +225,7 @@ def make(name: str) -> AnyResponse:
 @operation(
     "Profiles",
     "Run a profile over stored responses",
-    {202: json(record(run=ref("Run")), "The run: ask for it until its state is done")},
+    {202: json("run", "The run: ask for it until its state is done")},
     query=FILTERS,
     refuses={409: "The profile cannot run here"},
     example="?failed=1",
@@ -235,13 +235,13 @@ def make_api(name: str) -> tuple[Response, int]:
 
 
 @runs_blueprint.get("/api/runs/<int:number>")
-@operation("Profiles", "Read a run", json(record(run=ref("Run")), "The run"))
+@operation("Profiles", "Read a run", json("run", "The run"))
 def show_api(number: int) -> Response:
     return jsonify(run=run_dict(task_pages.find(number, tasks.REPLAY)))
 
 
 @runs_blueprint.delete("/api/runs/<int:number>")
-@operation("Profiles", "Cancel a run", {202: json(record(run=ref("Run")), "The run; what is already stored is kept")})
+@operation("Profiles", "Cancel a run", {202: json("run", "The run; what is already stored is kept")})
 def cancel_api(number: int) -> tuple[Response, int]:
     return jsonify(run=run_dict(task_pages.cancelled(number, tasks.REPLAY))), 202
 
@@ -249,7 +249,7 @@ def cancel_api(number: int) -> tuple[Response, int]:
 def run_dict(run: Task) -> dict[str, Any]:
     """A replay as the API shows it; `progress` goes from 0 to 1, `counts` is null before the first piece."""
     return filled(
-        RUN,
+        "Run",
         run,
         profile=run.about["profile"],
         filters=run.about.get("filters", {}),

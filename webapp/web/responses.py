@@ -15,7 +15,6 @@ from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.statistics import shares
 from webapp.web.answers import page, wants_partial
 from webapp.web.api.operation import AFTER, FILTERS, LIMIT, json, limit_of_request, operation
-from webapp.web.api.sessions import RESPONSE, RESPONSE_PAGE, UNDER
 from webapp.web.api.shapes import filled
 from webapp.web.links import turn_url
 from webapp.web.sessions import list_filters
@@ -54,7 +53,7 @@ def grouped(filters: Filters, by: str) -> Response:
 @operation(
     "Responses",
     "List responses",
-    json(RESPONSE_PAGE, "A page of responses; with `cut` it is incomplete and `next` continues it"),
+    json("response_page", "A page of responses; with `cut` it is incomplete and `next` continues it"),
     about="Each filter applies to the response itself, except those of its session: docs/filters.md.",
     query=(AFTER, LIMIT, *FILTERS),
     example="?failed=1&limit=20",
@@ -66,7 +65,7 @@ def list_api() -> Response:
     is_unknown = covered and covered.of and not covered.run and _asks(filters)
     lines = [response_dict(line, filters) for line in result.responses]
     total = None if is_unknown else result.total
-    page = filled(RESPONSE_PAGE, result, responses=lines, total=total, cut=result.is_cut)
+    page = filled("response_page", result, responses=lines, total=total, cut=result.is_cut)
     return jsonify(page | coverage_dict(covered))
 
 
@@ -87,7 +86,7 @@ def response_dict(line: store.ResponseLine, filters: Filters) -> dict[str, Any]:
     """A response as the API shows it; a verdict is null where that profile was not run over it."""
     verdicts = {"home": line.home, "fencepost": line.fencepost}
     return filled(
-        RESPONSE,
+        "Response",
         line,
         session=line.external_id,
         bytes=line.length,
@@ -101,7 +100,7 @@ def coverage_dict(covered: ProfileCoverage | None) -> dict[str, Any]:
     """How far the profile looked under was run, where that is not over everything."""
     if covered is None or covered.is_whole:
         return {}
-    return {"under": filled(UNDER, covered)}
+    return {"under": filled("Under", covered)}
 
 
 def _asks(filters: Filters) -> bool:

@@ -22,7 +22,7 @@ from webapp.store.tasks import EXPORT, HOMES, IMPORT, KINDS, PRUNE, REPLAY
 from webapp.web import identity
 from webapp.web.answers import wants_partial
 from webapp.web.api.operation import json, operation
-from webapp.web.api.shapes import JOB, filled, record, ref
+from webapp.web.api.shapes import filled
 from webapp.web.dumps import dump_rows
 from webapp.web.dumps.dump_rows import NEXT, PHASES
 
@@ -224,13 +224,13 @@ def cancel_job(number: int) -> str | AnyResponse:
 
 
 @jobs_blueprint.get("/api/jobs/<int:number>")
-@operation("Dumps", "Read how far a job is", json(record(job=ref("Job")), "The job"))
+@operation("Dumps", "Read how far a job is", json("job", "The job"))
 def show_api(number: int) -> Response:
     return jsonify(job=job_dict(find(number, IMPORT)))
 
 
 @jobs_blueprint.delete("/api/jobs/<int:number>")
-@operation("Dumps", "Ask a job to stop", {202: json(record(job=ref("Job")), "The job; what is already stored is kept")})
+@operation("Dumps", "Ask a job to stop", {202: json("job", "The job; what is already stored is kept")})
 def cancel_api(number: int) -> tuple[Response, int]:
     return jsonify(job=job_dict(cancelled(number, IMPORT))), 202
 
@@ -238,4 +238,4 @@ def cancel_api(number: int) -> tuple[Response, int]:
 def job_dict(job: Task) -> dict[str, Any]:
     """A job as the API shows it; `progress` counts bytes of its phase, and what was found so far."""
     file = {name: job.about[name] for name in ("filename", "bytes")}
-    return filled(JOB, job, **file, cancelled=job.state == "cancelled", dump=job.dump)
+    return filled("Job", job, **file, cancelled=job.state == "cancelled", dump=job.dump)

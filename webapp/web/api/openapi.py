@@ -12,9 +12,9 @@ from flask import Blueprint, Flask, Response, current_app, jsonify, render_templ
 from werkzeug.routing import Rule
 
 from webapp import __version__
-from webapp.web.api import sessions, shapes
+from webapp.web.api import shapes
 from webapp.web.api.operation import JSON, Operation, Parameter, json, of_view, operation
-from webapp.web.api.shapes import COUNT, TEXT, Content, Schema, each, record, ref
+from webapp.web.api.shapes import COUNT, TEXT, Content, Schema, shape
 from webapp.web.help_pages import documents
 
 ABOUT = """JSON in, JSON out. An error of any address here is `{"error": {"code", "message", "at"}}` with the status
@@ -55,7 +55,7 @@ def document(app: Flask, *, root: str, server: str, has_token: bool) -> dict[str
 
     info = {"description": ABOUT, "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"}}
     spec = APISpec("Fencepost", __version__, "3.1.0", info=info, servers=[{"url": server or "/"}])
-    for name, schema in (shapes.SCHEMAS | sessions.SCHEMAS).items():
+    for name, schema in shapes.components().items():
         spec.components.schema(name, schema)
     for status, words in SHARED.items():
         spec.components.response(f"Refused{status}", _refusal(words))
@@ -106,7 +106,7 @@ def _operation(stated: Operation, method: str) -> dict[str, Any]:
 
 
 def _refusal(words: str) -> dict[str, Any]:
-    return {"description": words, "content": {JSON: {"schema": ref("Error")}}}
+    return {"description": words, "content": {JSON: {"schema": shape("Error")}}}
 
 
 def _answer(content: Content) -> dict[str, Any]:
@@ -156,7 +156,7 @@ blueprint = Blueprint("api_reference", __name__)
 @operation(
     "Description",
     "Read this description",
-    json(record({"components": each({})}, openapi=TEXT, info=each({}), paths=each({}), servers={}), "OpenAPI 3.1"),
+    json("description", "OpenAPI 3.1"),
 )
 def description_api() -> Response:
     return jsonify(_document())

@@ -17,7 +17,7 @@ from webapp.dumps.decoding import MAX_DEPTH
 from webapp.refusals import BadInput
 from webapp.store.labels.queue_spec import KINDS, LARGEST_SAMPLE
 from webapp.store.sessions.filters import DESCRIBED, MORE_THAN, MOST, SWITCHES, BadFilter, FilterWords
-from webapp.web.api.shapes import TEXT, Content, Schema, one_of, whole
+from webapp.web.api.shapes import TEXT, Content, Schema, one_of, shape, whole
 
 View = TypeVar("View", bound=Callable[..., Any])
 JSON = "application/json"
@@ -52,8 +52,9 @@ class Operation:
     example: str = ""
 
 
-def json(schema: Schema, about: str = "JSON", example: Any = None) -> Content:
-    return Content(about, {JSON: schema}, example)
+def json(notation: str, about: str, example: Any = None) -> Content:
+    """JSON of a shape, in the notation of `shapes.toml`."""
+    return Content(about, {JSON: shape(notation)}, example)
 
 
 def operation(

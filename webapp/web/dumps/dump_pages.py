@@ -28,7 +28,7 @@ from webapp.store.sessions import dumps as store
 from webapp.web import audit_trail, home_pages
 from webapp.web.answers import wants_partial
 from webapp.web.api.operation import SWITCH, Parameter, json, operation, refused
-from webapp.web.api.shapes import QUEUED, READ, TEXT, UPLOAD
+from webapp.web.api.shapes import BINARY, TEXT, Content, shape
 from webapp.web.dumps import dump_rows, uploads
 from webapp.web.dumps.dump_rows import RefusedUpload
 from webapp.web.dumps.uploads import UploadOptions, ingest_upload, queue_upload, upload_options
@@ -194,9 +194,9 @@ def read_again(ident: str) -> AnyResponse:
     "Dumps",
     "Import a dump",
     {
-        201: json(READ, "It was read"),
-        200: json(READ, "Nothing in it was new"),
-        202: json(QUEUED, "With `background`, and for SQLite and Parquet: the job that reads it"),
+        201: json("read", "It was read"),
+        200: json("read", "Nothing in it was new"),
+        202: json("queued", "With `background`, and for SQLite and Parquet: the job that reads it"),
     },
     about="Plain, gzip or zstd. Of several files `dumps` says what became of each.",
     query=(
@@ -207,7 +207,10 @@ def read_again(ident: str) -> AnyResponse:
         Parameter("session_key", TEXT, "the key that names the session of each entry"),
         Parameter("background", SWITCH, "1: read in the background"),
     ),
-    body=UPLOAD,
+    body=Content(
+        "The file, or several as parts called `file`",
+        {"application/octet-stream": BINARY, "multipart/form-data": shape("upload")},
+    ),
     refuses={
         415: "Unknown format (`dump` has the id of the stored file, for a mapping), or unsupported compression",
         422: "It cannot be read, with the place; or the form has no file",

@@ -18,7 +18,6 @@ from webapp.store.models import SavedItem
 from webapp.store.sessions import dumps as dump_store
 from webapp.web.answers import page
 from webapp.web.api.operation import json, json_object, operation, refused
-from webapp.web.api.shapes import MAPPING, PREVIEW, QUEUED, SUGGESTION
 from webapp.web.dumps import uploads
 
 blueprint = Blueprint("mappings", __name__)
@@ -110,7 +109,7 @@ Answer = tuple[Response, int]
 @operation(
     "Dumps",
     "Suggest a mapping for a log",
-    json(SUGGESTION, "A first guess, and the paths of the log's first records with sample texts"),
+    json("suggestion", "A first guess, and the paths of the log's first records with sample texts"),
     refuses={422: "The stored file is damaged"},
 )
 def suggest(dump_id: str) -> Answer:
@@ -126,10 +125,10 @@ def suggest(dump_id: str) -> Answer:
     "Dumps",
     "Read a log by a mapping",
     {
-        200: json(PREVIEW, "With `dry_run` the first turns; nothing is stored"),
-        202: json(QUEUED, "The job that reads it"),
+        200: json("preview", "With `dry_run` the first turns; nothing is stored"),
+        202: json("queued", "The job that reads it"),
     },
-    body=json(MAPPING, "Paths by the field that they fill", {"mapping": {"raw": "$.out.text"}, "dry_run": True}),
+    body=json("mapping", "Paths by the field that they fill", {"mapping": {"raw": "$.out.text"}, "dry_run": True}),
     refuses={422: "The mapping cannot be read, or the body is not a JSON object"},
 )
 def read(dump_id: str) -> Answer:

@@ -28,7 +28,7 @@ from webapp.store.ingest.start import IngestResult, ingest
 from webapp.store.jobs import imports, mappings
 from webapp.store.sessions.dumps import DumpLine
 from webapp.web import links
-from webapp.web.api.shapes import DUMP, filled
+from webapp.web.api.shapes import filled
 from webapp.web.dumps.dump_rows import LOOKED_AT, RefusedUpload
 
 AT_ONCE = 2 * 1024 * 1024
@@ -220,7 +220,7 @@ def result_dict(result: IngestResult | RefusedUpload) -> dict[str, Any]:
         return {"filename": result.filename, "error": result.error, **dump}
     line = result.dump
     return {
-        "dump": filled(DUMP, line, sessions=line.session_count, turns=line.turn_count, problems=line.problem_count),
+        "dump": filled("Dump", line, sessions=line.session_count, turns=line.turn_count, problems=line.problem_count),
         "sessions": result.sessions,
         "problems": [problem_dict(problem) for problem in result.problems],
     }

@@ -8,8 +8,7 @@ from webapp.extensions import db
 from webapp.store.failures import group_detail, groups, neighbours
 from webapp.store.sessions import turns
 from webapp.web.api.operation import AFTER, FILTERS, MOST_ROWS, SWITCH, Parameter, json, limit_of_request, operation
-from webapp.web.api.sessions import GROUP_DETAIL, GROUP_PAGE, SAME_FAILURE
-from webapp.web.api.shapes import maybe, record, whole
+from webapp.web.api.shapes import whole
 from webapp.web.sessions import list_filters
 
 blueprint = Blueprint("failures_api", __name__, url_prefix="/api")
@@ -19,7 +18,7 @@ blueprint = Blueprint("failures_api", __name__, url_prefix="/api")
 @operation(
     "Failures",
     "List failure groups",
-    json(GROUP_PAGE, "A page of groups, what is new first; `count` is of responses, `total` of groups"),
+    json("failure_page", "A page of groups, what is new first; `count` is of responses, `total` of groups"),
     query=(
         Parameter("new", SWITCH, "1: only new groups"),
         AFTER,
@@ -40,7 +39,7 @@ def list_api() -> Response:
 @operation(
     "Failures",
     "Read a failure group",
-    json(GROUP_DETAIL, "The group; `group` is null if the filters leave none of its responses"),
+    json("failure", "The group; `group` is null if the filters leave none of its responses"),
     query=FILTERS,
 )
 def detail_api(key: str) -> Response:
@@ -52,7 +51,7 @@ def detail_api(key: str) -> Response:
     "Failures",
     "Read the failure group of a response",
     json(
-        record(failure=maybe(SAME_FAILURE)),
+        "same_failure_asked",
         "The group with the previous and next response of it; null if the response did not fail",
     ),
     query=FILTERS,

@@ -15,7 +15,7 @@ from webapp.store.sessions import turns as turn_store
 from webapp.web import identity
 from webapp.web.answers import wants_partial
 from webapp.web.api.operation import AFTER, json, json_object, operation
-from webapp.web.api.shapes import LABEL, LABEL_PAGE, NEW_LABEL, filled, record, ref
+from webapp.web.api.shapes import filled
 from webapp.web.identity import author
 from webapp.web.links import own_path, turn_url
 
@@ -93,7 +93,7 @@ def put(turn: Any, form: Any, *, seen: str | None) -> None:
 @operation(
     "Labels",
     "List labels",
-    json(LABEL_PAGE, "At most 500 a page"),
+    json("label_page", "At most 500 a page"),
     query=(AFTER,),
 )
 def list_api() -> Response:
@@ -107,8 +107,10 @@ def list_api() -> Response:
 @operation(
     "Labels",
     "Label a response",
-    json(record(label=ref("Label")), "The label as it is stored"),
-    body=json(NEW_LABEL, "The label; `seen` is the `made_at` last seen", {"judgement": "wrong", "expected": {"a": 1}}),
+    json("label", "The label as it is stored"),
+    body=json(
+        "new_label", "The label; `seen` is the `made_at` last seen", {"judgement": "wrong", "expected": {"a": 1}}
+    ),
     refuses={409: "The label has changed since it was `seen`", 422: "The label cannot be kept as given"},
 )
 def put_api(ident: str, position: int) -> Response:
@@ -137,7 +139,7 @@ def asked_for(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def label_dict(label: Label, external_id: str, position: int) -> dict[str, Any]:
-    answer = filled(LABEL, label, session=external_id, position=position)
+    answer = filled("Label", label, session=external_id, position=position)
     if label.expects == "several":
         return answer | {"expected_values": label.expected}
     return answer | ({"expected": label.expected} if label.has_expected else {})

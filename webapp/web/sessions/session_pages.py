@@ -35,9 +35,8 @@ from webapp.store.write import stored_turns
 from webapp.store.write.tally import VERDICTS
 from webapp.web import home_pages, links, timeline
 from webapp.web.answers import page, streamed, wants_partial
-from webapp.web.api import sessions as api
 from webapp.web.api.operation import AFTER, FILTERS, LIMIT, Parameter, json, limit_of_request, operation
-from webapp.web.api.shapes import TEXT, filled, many, one_of, record, ref, whole
+from webapp.web.api.shapes import TEXT, filled, one_of, whole
 from webapp.web.identity import author
 from webapp.web.responses import coverage_dict
 from webapp.web.sessions import list_filters, outcome_marks
@@ -92,7 +91,7 @@ def response(ident: str, number: int) -> AnyResponse:
 @operation(
     "Sessions",
     "Go to the next failed response",
-    json(api.NEXT_FAILURE, "Its place; at the end of the list `url` is null and `reason` says so"),
+    json("next_failure", "Its place; at the end of the list `url` is null and `reason` says so"),
     about="On from a turn, through its session and then through those that the list has next under the same filters.",
     query=(
         Parameter("session", TEXT, "the session's id or key, from which to go on"),
@@ -150,7 +149,7 @@ def write_dump(ident: str) -> str | AnyResponse:
 @operation(
     "Sessions",
     "List sessions",
-    json(api.SESSION_PAGE, "A page of sessions, with the facets of all that are in view"),
+    json("session_page", "A page of sessions, with the facets of all that are in view"),
     about="`under` is present if a profile was not run over all of them; if it was run over none, `total` is null.",
     query=(AFTER, LIMIT, *FILTERS),
     example="?failed=1&limit=20",
@@ -160,8 +159,8 @@ def list_api() -> Response:
     result_page = session_list.page(db.session, filters, after=request.args.get("after"), limit=limit_of_request())
     lines = [session_dict(line) for line in result_page.sessions]
     facets = {name: dict(facet.values) for name, facet in result_page.facets.items()}
-    matches = {key: [filled(api.MATCH, match) for match in several] for key, several in result_page.matches.items()}
-    found = filled(api.SESSION_PAGE, result_page, sessions=lines, facets=facets, matches=matches)
+    matches = {key: [filled("Match", match) for match in several] for key, several in result_page.matches.items()}
+    found = filled("session_page", result_page, sessions=lines, facets=facets, matches=matches)
     return jsonify(found | _not_run(coverage_under(db.session, store.view(db.session, filters))))
 
 
@@ -176,7 +175,7 @@ def _not_run(under: ProfileCoverage | None) -> dict[str, Any]:
 @operation(
     "Sessions",
     "Read a session",
-    json(record(session=ref("Session"), findings=many(ref("Finding")), turns=many(ref("TurnLine"))), "The session"),
+    json("session", "The session"),
     query=(Parameter("from", whole(0), "the first turn's position"), LIMIT),
     example="?from=0&limit=50",
 )
@@ -185,22 +184,20 @@ def show_api(ident: str) -> Response:
     first = max(0, request.args.get("from", 0, type=int))
     count = limit_of_request(TURNS_A_PAGE)
     lines = turn_store.timeline(db.session, session, first=first, count=count, viewer=author())
-    turns = [filled(api.TURN_LINE, line) for line in lines]
+    turns = [filled("TurnLine", line) for line in lines]
     findings = [stored_turns.finding_dict(finding) for finding in stored_turns.findings_of(db.session, session.id)]
     return jsonify(session=session_dict(session), findings=findings, turns=turns)
 
 
 @blueprint.post("/api/session/<session_id:ident>/dump")
-@operation(
-    "Sessions", "Write a session dump on the server", json(api.WRITTEN_DUMP, "Where it is, under the data folder")
-)
+@operation("Sessions", "Write a session dump on the server", json("written_dump", "Where it is, under the data folder"))
 def write_dump_api(ident: str) -> Response:
     written = dump_store.write(db.session, current_app.config["SETTINGS"], store.find(db.session, ident))
     return jsonify(success=True, dump_path=written.address, entry_count=written.entry_count)
 
 
 @blueprint.get("/api/session/<session_id:ident>/dump")
-@operation("Sessions", "Download a session dump", json(ref("SessionDump"), "The dump: entries as they came in"))
+@operation("Sessions", "Download a session dump", json("SessionDump", "The dump: entries as they came in"))
 def download_dump(ident: str) -> Response:
     session = store.find(db.session, ident)
     response = streamed(dump_store.stream(db.session, session), "application/json")
@@ -211,7 +208,7 @@ def download_dump(ident: str) -> Response:
 def session_dict(session: Any) -> dict[str, Any]:
     """A session as the API shows it."""
     return filled(
-        api.SESSION,
+        "Session",
         session,
         id=session.external_id,
         format=session.source_format,

@@ -28,8 +28,7 @@ from webapp.visible import runs
 from webapp.web import debugger, rawview, verdict_column
 from webapp.web.answers import page, text_answer
 from webapp.web.api.operation import Parameter, json, operation
-from webapp.web.api.sessions import TURN
-from webapp.web.api.shapes import TEXT, filled, ref
+from webapp.web.api.shapes import TEXT, filled
 from webapp.web.links import ident as ident_of
 from webapp.web.links import turn_url
 from webapp.web.turns import reports, stream_rows
@@ -207,7 +206,7 @@ def expected_values(turn: Turn) -> list[Any] | None:
     "Responses",
     "Read a turn with its trace",
     json(
-        ref("Turn"),
+        "Turn",
         "The turn; `trace` is null if no model wrote it, if the profile cannot run here (`not_run`), or if"
         " the stored parse does not fit the text (`unfit`)",
     ),
@@ -228,7 +227,7 @@ def show_api(ident: str, position: int) -> Response:
         trace = None
     is_held = trace is not None and fitting.is_held(name, turn.phase)
     fields = filled(
-        TURN,
+        "Turn",
         turn,
         session=session.external_id,
         failed=detail.failed,
