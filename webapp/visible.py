@@ -199,3 +199,13 @@ def _from_bits(text: str) -> str:
         if says.isascii() and says.isprintable():
             return says
     return ""
+
+
+def filesize(number: int) -> str:
+    """Bytes in words: `812 bytes`, `1.2 kB`, `640 MB`."""
+    size = float(number)
+    for unit in ("bytes", "kB", "MB"):
+        if size < 1000:
+            return f"{size:,.0f} {unit}" if unit == "bytes" or size >= 100 else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:,.1f} GB"

@@ -51,12 +51,12 @@ def test_old_sessions_go_with_their_files_and_labelled_ones_stay(run: Run, tmp_p
     assert (done["pruned"]["sessions"], done["pruned"]["left"], done["pruned"]["files"]) == (2, 0, 2)
     assert sessions(tmp_path) == {"labelled", "young"} and kept_files(tmp_path) == 2
     again = run("prune", "--older-than", "90d", "--yes")
-    assert again.stdout == "0 sessions removed, and 0 kept log files (0.0 MB)\n"
+    assert again.stdout == "0 sessions removed, and 0 kept log files (0 bytes)\n"
 
 
 def test_failed_sessions_can_stay(run: Run, tmp_path: Path) -> None:
     dry = run("prune", "--older-than", "90d", "--keep", "failed", "--keep", "labelled", "--dry-run").stdout
-    assert dry.startswith("1 session with 1 turn (0.0 MB of text) would go")
+    assert dry.startswith("1 session with 1 turn (2 bytes of text) would go")
     assert dry.endswith("of that age 1 labelled session and 1 failed session would stay\n")
     run("prune", "--older-than", "90d", "--keep", "failed", "--yes")
     assert sessions(tmp_path) == {"failing", "labelled", "young"}

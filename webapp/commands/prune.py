@@ -10,6 +10,7 @@ from webapp.commands import _arguments, _store, _terminal
 from webapp.parsing.words import counted
 from webapp.store.jobs import pruning
 from webapp.store.jobs.pruning import Prunable, Pruned
+from webapp.visible import filesize
 
 
 def _before(_: click.Context, __: click.Parameter, text: str) -> datetime:
@@ -65,16 +66,15 @@ def _plan(counts: Prunable) -> str:
     stay = [counted(counts.labelled, "labelled session")]
     if counts.failed:
         stay.append(counted(counts.failed, "failed session"))
-    megabytes = counts.raw_bytes / 1e6
     return (
-        f"{counted(counts.sessions, 'session')} with {counted(counts.turns, 'turn')} ({megabytes:,.1f} MB of text)"
-        f" would go; of that age {' and '.join(stay)} would stay"
+        f"{counted(counts.sessions, 'session')} with {counted(counts.turns, 'turn')}"
+        f" ({filesize(counts.raw_bytes)} of text) would go; of that age {' and '.join(stay)} would stay"
     )
 
 
 def _said(pruned: Pruned) -> str:
     words = f"{counted(pruned.sessions, 'session')} removed"
-    words += f", and {counted(pruned.files, 'kept log file')} ({pruned.file_bytes / 1e6:,.1f} MB)"
+    words += f", and {counted(pruned.files, 'kept log file')} ({filesize(pruned.file_bytes)})"
     if pruned.left:
         words += f"; {counted(pruned.left, 'session')} hidden, not removed: labelled in the meantime"
     return words

@@ -23,7 +23,7 @@ from webapp.parsing.words import counted
 from webapp.scan import files, reports
 from webapp.scan.reports import SEVERITIES, Scan
 from webapp.scan.scanning import ScannedFile, scan_file
-from webapp.visible import visible
+from webapp.visible import filesize, visible
 
 DEFAULT_DAYS = "7d"
 SMALL = 4 << 20
@@ -175,7 +175,7 @@ def _scanned(logs: files.FoundLogs, since: float | None, home: str | None, *, qu
     """All files scanned, on two processors where there is much to read; what is known where somebody interrupts."""
     total, bytes_read, responses = sum(file.bytes for file in logs.files), 0, 0
     if not quiet:
-        click.echo(f"Looking at {counted(len(logs.files), 'file')} ({total / 1e6:,.1f} MB), newest first", err=True)
+        click.echo(f"Looking at {counted(len(logs.files), 'file')} ({filesize(total)}), newest first", err=True)
     scan = Scan(logs, [])
     with _terminal.bar("scanning", hidden=quiet) as tell, _each(logs.files, since, home, total) as scanned:
         try:

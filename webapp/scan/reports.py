@@ -20,7 +20,7 @@ from webapp.parsing.words import counted
 from webapp.scan.checks import CHECKS
 from webapp.scan.files import FoundLogs, locate
 from webapp.scan.scanning import ScannedFile, ScannedSession
-from webapp.visible import clipped, visible
+from webapp.visible import clipped, filesize, visible
 
 Excerpts = Sequence[list[str]]
 """lines of text for each session of a document"""
@@ -183,7 +183,7 @@ def _looked(document: dict[str, Any]) -> Iterator[str]:
     unknowable = sum(check["unknown"] == count for check in document["checks"]) if count else 0
     responses, sessions, files = (counted(looked[f"{noun}s"], noun) for noun in ("response", "session", "file"))
     yield (
-        f"Looked at {responses} in {sessions} of {files} ({looked['bytes'] / 1e6:,.1f} MB); {len(CHECKS)} checks"
+        f"Looked at {responses} in {sessions} of {files} ({filesize(looked['bytes'])}); {len(CHECKS)} checks"
         + (f"; {unknowable} of them not knowable here." if unknowable else ".")
     )
     if not looked["complete"]:

@@ -22,7 +22,7 @@ from webapp.parsing.words import called, counted, filled, in_python
 from webapp.plugins import defect
 from webapp.store.sessions.filters import HOME, MORE_THAN, SHOWN
 from webapp.store.statistics.shares import BY
-from webapp.visible import clipped, line_runs, visible
+from webapp.visible import clipped, filesize, line_runs, visible
 from webapp.web import timeline
 from webapp.web.labels.label_form import expects_words
 from webapp.web.links import dump_url, ident, session_url, turn_url
@@ -231,15 +231,6 @@ def spent_words(spent: Mapping[str, float | None], responses: int) -> str:
     ]
     parts = [words if number == responses else f"{words} (said of {number:,.0f})" for number, words in sums]
     return ", ".join(parts) or "not in this log"
-
-
-def filesize(number: int) -> str:
-    size = float(number)
-    for unit in ("bytes", "kB", "MB"):
-        if size < 1000:
-            return f"{size:,.0f} {unit}" if unit == "bytes" or size >= 100 else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:,.1f} GB"
 
 
 def ticks(text: str) -> Markup:
