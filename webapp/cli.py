@@ -42,7 +42,7 @@ COMMANDS = {
 
 
 SERVER = re.compile(
-    r"(alembic|apispec|flask|flask_sqlalchemy_lite|markdown_it|prometheus_client|pythonjsonlogger|sqlalchemy|waitress"
+    r"(alembic|flask|flask_sqlalchemy_lite|markdown_it|prometheus_client|pythonjsonlogger|sqlalchemy|waitress"
     r"|werkzeug)(\..*)?"
 )
 """what the extra `server` brings"""

@@ -24,20 +24,10 @@ from webapp.web.answers import wants_partial
 from webapp.web.api.operation import json, operation
 from webapp.web.api.shapes import filled
 from webapp.web.dumps import dump_rows
-from webapp.web.dumps.dump_rows import NEXT, PHASES
+from webapp.web.dumps.dump_rows import LOOKED_AT, NEXT, PHASES, TASK_STATES
 
 blueprint = Blueprint("tasks", __name__)
 
-STATES = {
-    "held": ("which sessions?", "edit"),
-    "queued": ("waiting", ""),
-    "running": ("running", "edit"),
-    "done": ("done", "took"),
-    "failed": ("failed", "bad"),
-    "cancelled": ("cancelled", "drop"),
-    "interrupted": ("interrupted", "drop"),
-    "removed": ("removed", "drop"),
-}
 CANCELS = {IMPORT: INGEST, EXPORT: LABEL, REPLAY: LABEL, HOMES: ADMIN}
 """the right that is asked for of who cancels a task of each kind; a prune is its command's"""
 UNITS = {IMPORT: "byte", EXPORT: "session", REPLAY: "response", HOMES: "session", PRUNE: "session"}
@@ -51,7 +41,8 @@ def task_phase(task: Task) -> str:
 
 @blueprint.app_context_processor
 def give_tables() -> dict[str, Any]:
-    return {"TASK_STATES": STATES, "TASK_CANCELS": CANCELS, "TASK_UNITS": UNITS, "NEXT_STEPS": NEXT}
+    tables = {"TASK_STATES": TASK_STATES, "TASK_CANCELS": CANCELS, "TASK_UNITS": UNITS, "NEXT_STEPS": NEXT}
+    return tables | {"LOOKED_AT": LOOKED_AT}
 
 
 @blueprint.app_template_global()

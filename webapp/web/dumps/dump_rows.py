@@ -10,14 +10,21 @@ from webapp.store.models import Task
 from webapp.store.sessions.dumps import DumpLine, Link
 from webapp.store.tasks import HELD
 
-STATES = {
+TASK_STATES = {
     "held": ("which sessions?", "edit"),
     "queued": ("waiting", ""),
-    "running": ("reading", "edit"),
-    "reading": ("reading", "edit"),
+    "running": ("running", "edit"),
+    "done": ("done", "took"),
+    "failed": ("failed", "bad"),
+    "cancelled": ("cancelled", "drop"),
+    "interrupted": ("interrupted", "drop"),
+    "removed": ("removed", "drop"),
+}
+_STATES = TASK_STATES | {
+    "done": ("", ""),
+    **dict.fromkeys(("running", "reading"), ("reading", "edit")),
     "failed": ("could not be read", "bad"),
     "answers_missing": ("answers missing", "edit"),
-    "cancelled": ("cancelled", "drop"),
 }
 PHASES = {
     "receiving": "waiting",
@@ -48,9 +55,9 @@ class RefusedUpload:
 
 @dataclass(frozen=True, slots=True)
 class DumpRow:
-    """What `dumps/_row.html` draws. `job` is the number of a live job, `dump` the dump's once it has one.
+    """What `dumps/_row.html` draws: `job`, or the `dump` of this number, once it has one.
 
-    `bytes_read` of `total` bytes are through the `phase`; `outcome` is a sentence about what came of it just now.
+    `outcome` is a sentence about what came of it just now.
     """
 
     ident: str
@@ -61,10 +68,7 @@ class DumpRow:
     format: str | None = None
     sessions: int = 0
     turns: int = 0
-    job: int | None = None
-    phase: str = ""
-    bytes_read: int = 0
-    total: int = 0
+    job: Task | None = None
     dump: int | None = None
     outcome: str | None = None
     code: str | None = None
@@ -75,15 +79,15 @@ class DumpRow:
     problems: list[dict[str, str]] = field(default_factory=list)
     problem_count: int = 0
     links: list[Link] = field(default_factory=list)
-    keys: dict[str, Any] | None = None
-    """what may name the sessions of a held job, as `webapp.dumps.session_keys.SessionKeys`"""
-    held: int | None = None
-    """the number of the job that is held"""
-    looked_at: int = LOOKED_AT
+
+    @property
+    def keys(self) -> dict[str, Any] | None:
+        """What may name the sessions of a held job, as `webapp.dumps.session_keys.SessionKeys`."""
+        return (self.job.result or {}).get("keys") if self.job and self.job.state == HELD else None
 
     @property
     def tag(self) -> tuple[str, str]:
-        return STATES["cancelled"] if self.code == "cancelled" else STATES.get(self.state, ("", ""))
+        return _STATES["cancelled"] if self.code == "cancelled" else _STATES.get(self.state, ("", ""))
 
     @property
     def next(self) -> str | None:
@@ -120,7 +124,6 @@ def of_dump(dump: DumpLine, *, created: bool = True) -> DumpRow:
 
 def of_job(job: Task) -> DumpRow:
     progress = job.progress
-    live = job.live
     return DumpRow(
         f"job-{job.id}",
         job.about["filename"],
@@ -130,14 +133,9 @@ def of_job(job: Task) -> DumpRow:
         progress.get("format") or job.about["format"],
         progress.get("sessions", 0),
         progress.get("turns", 0),
-        job=job.id if live else None,
-        phase=PHASES[progress.get("phase", "receiving")],
-        bytes_read=min(progress.get("read", 0), progress.get("bytes", 0)),
-        total=progress.get("bytes", 0),
+        job=job,
         dump=job.dump,
         problem_count=progress.get("problems", 0),
-        keys=(job.result or {}).get("keys") if job.state == HELD else None,
-        held=job.id if job.state == HELD else None,
         **_error((job.result or {}).get("error")),
     )
 
