@@ -196,7 +196,9 @@ def _arguments(mapping: dict[str, str]) -> str:
 def _of_mappings(head: DumpHead) -> _Tried | None:
     guesses = guessed_tables(head) if head.shape == "sqlite" else [guessed(head)]
     told = told_texts(head.objects) if head.shape != "sqlite" else []
-    for mapping in (guess for guess in (*guesses, *told) if "raw" in guess):
+    wider = [guess | other for guess in guesses for other in told if "each" in guess and "each" in other]
+    wider = [mapping for mapping in wider if any(mapping["raw"] == guess.get("raw") for guess in guesses)]
+    for mapping in (guess for guess in (*wider, *guesses, *told) if "raw" in guess):
         by = speakers(mapping, head)
         if by not in (None, *_BY_NAME) or (mapping not in told and _holds_none(mapping["raw"], head, by)):
             continue
@@ -234,7 +236,8 @@ def _tried(mapping: dict[str, str], beginning: bytes, filename: str) -> _Tried |
         return None
     answers = [turn.raw.strip() for turn in turns if turn.kind == "response" and turn.raw and turn.raw.strip()]
     spoken = [text for text in answers if not _NO_ANSWER.fullmatch(text) and not _ASKED.match(text)]
-    if not spoken or 2 * len(spoken) < len(answers) or any(map(_is_dialogue, answers)):
+    is_dialogue = any(_ASKER.fullmatch(name) for text in answers for name in _SPOKEN.findall(text))  # and so no answer
+    if not spoken or 2 * len(spoken) < len(answers) or is_dialogue:
         return None
     prompts = {turn.raw.strip() for turn in turns if turn.kind == "prompt" and turn.raw}
     records = [as_object(turn.source) for turn in turns if turn.kind == "response"]
@@ -251,11 +254,6 @@ def _tried(mapping: dict[str, str], beginning: bytes, filename: str) -> _Tried |
         where = f"{mapping['raw'].rpartition('.')[0]}.{asking[0][0]}!={asking[0][1]}"
         return _tried({**mapping, "where": where}, beginning, filename)
     return None if asking else _Tried(_arguments(mapping), len(answers), [_short(text) for text in spoken[:2]], named)
-
-
-def _is_dialogue(text: str) -> bool:
-    """Whether a text says who asks in it, so that it is more than an answer of a model."""
-    return any(map(_ASKER.fullmatch, _SPOKEN.findall(text)))
 
 
 def _short(text: str) -> str:

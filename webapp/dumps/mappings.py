@@ -110,7 +110,8 @@ def _is_session(path: str, values: list[Any]) -> bool:
     different, is_named = len(set(values)), bool(_RUN.search(path.rpartition(".")[2]))
     if different > len(values) / 2 or any(len(value) > _LONGEST_ID or " " in value for value in values):
         return False
-    return is_named or 1 < different == 1 + sum(first != second for first, second in pairwise(values))
+    is_kind = path.lower().endswith(("type", "kind", "status", "level", "category"))
+    return is_named or (not is_kind and 1 < different == 1 + sum(one != two for one, two in pairwise(values)))
 
 
 _GUESSES = {

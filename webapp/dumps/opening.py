@@ -8,7 +8,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,7 +23,7 @@ from webapp.dumps.messages.streams import is_event, wrapped_event
 from webapp.dumps.records import Problem
 from webapp.dumps.source import BLOCK, CHUNK, HEAD, NO_RECORD, TAR, TAR_AT, ZIPS, DumpHead, Source
 from webapp.dumps.stream import Item, walk
-from webapp.dumps.values import UNNAMED, in_turn, is_text_pair
+from webapp.dumps.values import UNNAMED, in_turn, is_text_pair, names_in
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -223,8 +223,11 @@ def _value(line: bytes) -> Any:
 
 def _text_lists(source: Source) -> Iterator[Any] | None:
     """What was asked and answered, of lists of two texts, or a chat of each list; None where nobody speaks in them."""
-    first = next(values := _listed(source), None)
-    every = chain([first], values)
+    begun = list(islice(values := _listed(source), 20))
+    every, first = chain(begun, values), next(iter(begun), None)
+    names = names_in(begun, {}, may_repeat=True)
+    if names and all(name[0].isupper() and " " not in name for name in names):  # of people, as in a play
+        return None
     if is_text_pair(first):
         source.problem = source.problem or Problem("the log", UNNAMED)
         return ({"prompt": one[0], "response": one[1]} if is_text_pair(one) else one for one in every)

@@ -95,11 +95,8 @@ def _first_rows(head: str, separator: str) -> list[list[str]]:
 def _are_names(header: list[str]) -> bool:
     """Whether these are names of columns and no sentence with commas, one of which a text of a model may be under."""
     is_json = any(mark in name for name in header for mark in '{"')
-    if (
-        is_json
-        or len(set(header)) < len(header)
-        or not all(name == name.strip() and len(name) <= 80 for name in header)
-    ):
+    named = [name for name in header if name]  # those that a spreadsheet adds have no name
+    if is_json or len(set(named)) < len(named) or any(name != name.strip() or len(name) > 80 for name in named):
         return False
     words = [re.split(r"[\W_]+", name) for name in header]
     return max(map(len, words)) <= 4 and any(_SPEAKING.fullmatch(word) for name in words for word in name)

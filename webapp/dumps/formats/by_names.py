@@ -18,7 +18,7 @@ from webapp.dumps.messages.exchanges import failure_turns, or_failure
 from webapp.dumps.messages.histories import Histories
 from webapp.dumps.messages.http import HttpExchange, http_turns
 from webapp.dumps.messages.langchain import is_message
-from webapp.dumps.messages.named_texts import KEYED, NamedText, named_texts
+from webapp.dumps.messages.named_texts import KEYED, MODEL_NAMES, NamedText, named_texts
 from webapp.dumps.messages.streams import is_body, parsed_body
 from webapp.dumps.messages.turns import each_filled, event_turns, filled, message_turns, spent, with_once, with_usage
 from webapp.dumps.programs import answerless
@@ -150,6 +150,7 @@ _SURE = 5
 _SENTENCE = 20
 _OF_MODEL = re.compile(r"(?:llm|model|bot|assistant|generated|response|reply|completion)[^.]*\Z", re.I)
 """in the last name of a path: the text below it may be a single word, where it was asked for"""
+_MODEL_NAMED = re.compile(rf'"\w*model\w*": ?"(?:[\w.-]*[/:])*{MODEL_NAMES}"', re.I)
 _AT_WORK = ("assistant", "call", "result", "thinking")
 _ASKED = {"question", "query", "prompt", "user_input", "user_message", "user_query"}
 """keys beside which a call is a model's"""
@@ -187,7 +188,8 @@ class NamedAnswers(Format):
         sides = {text.side for text in found}
         asked = any(value.keys() & _ASKED for value in head.objects)
         is_called = "call" in sides and (asked or sides & {"assistant", "thinking"})
-        is_word = any(map(_is_asked, chain(*named))) and any(_OF_MODEL.search(_place(text)) for text in found)
+        is_of_model = any(map(_is_asked, chain(*named))) or _MODEL_NAMED.search(head.text) is not None
+        is_word = is_of_model and any(_OF_MODEL.search(_place(text)) for text in found)
         speaking = any(map(_is_sentence, found)) or is_called or is_word
         is_most = 2 * sum(map(bool, every)) >= len(every) or sum(map(bool, every)) == sum(map(bool, named)) > 1
         return _SURE if speaking and is_most and not is_crowded(head, sum(map(len, named))) else 0

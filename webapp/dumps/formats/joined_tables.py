@@ -99,7 +99,13 @@ def _conversations(tables: Tables, turn_ids: set[Any]) -> Iterator[SessionEntrie
     }
     rows = (row for row in tables.rows("responses", "conversation_id", "id") if row["id"] not in turn_ids)
     for ident, responses in groupby(rows, lambda row: row.get("conversation_id") or row["id"]):
-        entries = ((f"response {row['id']}", plain(row) | _beside(row["id"], beside)) for row in responses)
+        entries = (
+            (
+                f"response {row['id']}",
+                plain(row) | {key: of[row["id"]] for key, of in beside.items() if row["id"] in of},
+            )
+            for row in responses
+        )
         yield SessionEntries(id_text(ident) or "conversation", entries, names.get(ident))
 
 
@@ -109,10 +115,6 @@ def _by_response(rows: Iterable[dict[str, Any]], texts: dict[Any, Any] | None = 
         value = plain(row) if texts is None else texts.get(row.get("fragment_id"))
         by_response.setdefault(row.get("response_id"), []).append(value)
     return by_response
-
-
-def _beside(ident: Any, beside: dict[str, dict[Any, list[Any]]]) -> dict[str, Any]:
-    return {key: rows[ident] for key, rows in beside.items() if ident in rows}
 
 
 def _threads(tables: Tables) -> Iterator[SessionEntries]:

@@ -170,17 +170,15 @@ def _spans(source: Source, head: DumpHead) -> Entries:
     """The spans and log records of a dump; those that say nothing are one problem: a kilobyte may be a million."""
     first, count = "", 0
     for entry in _said(source, head):
-        if isinstance(entry, Problem) or not _is_bare(entry[1]):
+        value = {} if isinstance(entry, Problem) else entry[1]
+        is_said = not is_bare(value["span"]) if "span" in value else any(as_object(value.get("log")).values())
+        if isinstance(entry, Problem) or is_said:
             yield entry
         else:
             first, count = first or entry[0], count + 1
     if count:
         nothing = "have only a name or an id and were left out; this is the first"
         yield Problem(first, f"{count:,} spans or log records {nothing}")
-
-
-def _is_bare(entry: dict[str, Any]) -> bool:
-    return is_bare(entry["span"]) if "span" in entry else not any(as_object(entry.get("log")).values())
 
 
 def _said(source: Source, head: DumpHead) -> Entries:

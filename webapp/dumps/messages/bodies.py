@@ -238,7 +238,8 @@ def nothing_said(response: Any) -> Iterator[str]:
         yield f"no answer is known in the response, which is a list (texts at {', '.join(paths)})"
     if not isinstance(response, dict) or not response or response.keys() & {"error", "promptFeedback"}:
         return
-    if paths or not _is_count(response):
+    counts = any("token" in str(key).lower() for key in response)
+    if paths or not (counts or response.keys() & {"data", "results"}):  # which list vectors, or judgements
         yield f"no answer is known in the response ({_shape(response, paths)})"
 
 
@@ -248,14 +249,10 @@ def _shape(holder: dict[str, Any], paths: list[str]) -> str:
     return f"its keys: {keys}{'; texts at ' if paths else ''}{', '.join(paths)}"
 
 
-def _is_count(response: dict[str, Any]) -> bool:
-    """Whether it says how many tokens there are, or lists vectors or judgements."""
-    return bool(response.keys() & {"data", "results"}) or any("token" in str(key).lower() for key in response)
-
-
 def unanswered(entry: dict[str, Any], turns: list[Turn], conversation: Conversation) -> None:
     """Note what an entry holds that should hold an answer and says none, no error and nothing else to be told."""
-    if conversation.notes or any(map(_tells, turns)):
+    told = (turn for turn in turns if turn.kind in _TELLING and (turn.raw is not None or turn.stop is not None))
+    if conversation.notes or any(told) or any(turn.role == "thinking" for turn in turns):
         return
     names_answers = any(_ANSWERING.search(key) and "token" not in key.lower() for key in map(str, entry))
     if not names_answers and entry.get("object") not in _BODY_OBJECTS:
@@ -263,12 +260,8 @@ def unanswered(entry: dict[str, Any], turns: list[Turn], conversation: Conversat
     conversation.notes.append(f"no answer is known in it ({_shape(entry, long_texts([entry]))})")
 
 
-def _tells(turn: Turn) -> bool:
-    return turn.role == "thinking" or (turn.kind in _TELLING and (turn.raw is not None or turn.stop is not None))
-
-
 _SERVED = re.compile(
-    r"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) \S+|(?:HTTP/[\d.]+ )?[1-5]\d\d(?: [\w /;=-]{0,60})?\Z"
+    r"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) \S+|(?:HTTP/[\d.]+ )?(?:[1-3]0|4[0-5]|5[01])\d(?: [\w /;=-]{0,60})?\Z"
 )
 
 

@@ -19,7 +19,7 @@ _ITEM_ARGUMENTS = ("arguments", "action", "queries", "code", "input", "operation
 ARGUMENTS = ("arguments", "input", "args", "code", "tool_kwargs", "arguments_json")
 ID_KEYS = ("id", "call_id", "toolUseId", "tool_call_id", "tool_use_id", "toolCallId", "toolUseID")
 """under which providers give a call its id"""
-TOOLS = ("tool", "tool_name", "toolName", "function_name", "tool_used")
+TOOLS = ("tool", "tool_name", "toolName", "function_name", "tool_used", "tool_called")
 _NAMED_ARGUMENTS = (
     *("arguments", "args", "tool_args", "tool_input", "toolInput", "action_input", "input", "parameters", "params"),
 )
@@ -218,7 +218,8 @@ def came_of_call(key: str, holder: dict[str, Any]) -> bool:
         return _OF_TOOL.fullmatch(key) is not None
     named = [holder.get(key) for key in (*TOOLS, "command", "cmd")]
     is_run = isinstance(code := holder.get("code"), str) and len(code.split()) > 1
-    return is_run or holder.get("node") in ("tools", "tool") or any(isinstance(name, str) and name for name in named)
+    is_node = {"tools", "tool"} & {str(holder.get("node")), str(holder.get("node_name"))}
+    return is_run or bool(is_node) or any(isinstance(name, str) and name for name in named)
 
 
 def as_json(value: Any) -> str:

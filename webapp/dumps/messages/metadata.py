@@ -94,13 +94,10 @@ def stop_of(value: Any, depth: int = _DEPTH) -> Stop | None:
     if ending := stop(as_object(value.get("incomplete_details")).get("reason")):
         return ending
     if value.get("object") == "response" and (ending := stop(value.get("status"))):
-        refused = any(_refuses(item) for item in as_list(value.get("output")))
+        parts = [part for item in as_list(value.get("output")) for part in as_list(as_object(item).get("content"))]
+        refused = any(as_object(part).get("type") == "refusal" for part in parts)
         return Stop("refused", ending.said) if refused and ending.reason == "complete" else ending
     return next((ending for key in _REASONS if (ending := stop_of(value.get(key), depth - 1))), None)
-
-
-def _refuses(item: Any) -> bool:
-    return any(as_object(part).get("type") == "refusal" for part in as_list(as_object(item).get("content")))
 
 
 _PROVIDERS = (

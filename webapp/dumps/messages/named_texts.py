@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from webapp.dumps.decoding import json_or_none, opened
+from webapp.dumps.decoding import opened
 from webapp.dumps.messages.bodies import is_answer, is_served
 from webapp.dumps.messages.calls import CALL_LISTS, CAME_OF, TOOLS, came_of_call, named_call
-from webapp.dumps.messages.streams import is_event, put_together
-from webapp.dumps.values import as_object
+from webapp.dumps.messages.streams import in_pieces, is_event
+from webapp.dumps.values import are_messages, as_object
 
 Side = Literal["system", "user", "thinking", "assistant", "call", "result"]
 Path = tuple[str | int, ...]
@@ -27,6 +27,7 @@ _JUDGED = {"passed", "correct", "is_correct", "verdict", "score", "grade", "acti
 """keys beside which such a name holds what was judged of an answer, or what came of an action"""
 KEYED = {"options", "choices", "distractors"}
 """keys of an exam, beside which an answer is the right one, whoever gives it"""
+_RIGHT = {"answer", "answers"}
 _REFERENCES = {
     *("expected", "gold", "reference", "references", "target", "targets", "truth", "ideal"),
     *("annotation", "annotations", "retrieved", "preview", "variant"),
@@ -51,7 +52,7 @@ _THOUGHTS = {"thought", "thoughts", "think", "thinking", "reasoning", "reasoning
 _BOTS = {"agent", "bot", "ai", "chatbot", "machine", "model", "tutor"}
 _BESIDE: dict[str, tuple[Side, set[str]]] = {
     **dict.fromkeys(("ai", "bot", "chatbot"), ("assistant", {"user", "human", "you", "question", "query", "prompt"})),
-    "final_text": ("assistant", {"model", "model_id", "model_name"}),
+    **dict.fromkeys(("final_text", "finalText"), ("assistant", {"model", "model_id", "model_name", "usage", "trace"})),
     **dict.fromkeys(("human", "you"), ("user", {"ai", "bot", "chatbot", "assistant"})),
 }
 """who speaks under a key where one of some others stands beside it"""
@@ -89,7 +90,7 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None, most: int |
             yield NamedText(side, value, at)
     elif isinstance(value, list) and value and all(map(is_event, value)):
         yield NamedText("assistant", value, at)
-    elif side == "assistant" and isinstance(value, list) and is_answer(body := _in_pieces(value)):
+    elif side == "assistant" and isinstance(value, list) and is_answer(body := in_pieces(value)):
         yield NamedText(side, body, at)
     elif isinstance(value, list):
         for index, inner in enumerate(value[:most]):
@@ -105,20 +106,25 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None, most: int |
         value = {key: inner for key, inner in value.items() if key not in taken}
         side = _side_of_event(value) or side
         sides = [(_side(str(key), side, value), key) for key in value if not _REFERENCES & set(_words(str(key)))]
-        if value.keys() & {*_JUDGED, *TOOLS} or any(role == "assistant" and not _is_weak(key) for role, key in sides):
-            sides = [(None if role == "assistant" and _is_weak(key) else role, key) for role, key in sides]
-        if value.keys() & KEYED:
-            sides = [(None if key in ("answer", "answers") else role, key) for role, key in sides]
+        sides = _answering(sides, value, at)
+        is_answered = any(role == "assistant" and isinstance(value[key], str) for role, key in sides)
         for key_side, key in sorted(sides, key=lambda pair: _ORDER[pair[0] or "assistant"]):
-            yield from named_texts(value[key], (*at, key), key_side, most)
+            below = value[key]
+            if is_answered and key_side != "assistant" and isinstance(below, dict):  # in which the right one may be
+                below = {name: below[name] for name in below if name not in _RIGHT}
+            yield from named_texts(below, (*at, key), key_side, most)
         for message in messages:
             yield NamedText("result" if message["role"] == "tool" else "call", message, at)
 
 
-def _in_pieces(value: list[Any]) -> Any:
-    """The body that the chunks of a stream come to, each of which stands as a text; None of other lists."""
-    chunks = [json_or_none(piece) for piece in value if isinstance(piece, str) and piece[:1] == "{"]
-    return put_together(chunks) if len(chunks) == len(value) > 1 else None
+def _answering(sides: list[tuple[Side | None, str]], value: dict[str, Any], at: Path) -> list[tuple[Side | None, str]]:
+    """Who speaks, without verdicts, right answers, and what was made of an answer that stands beside it as it came."""
+    names = {key: _words(str(key)) for role, key in sides if role == "assistant"}
+    raw = {key for key in names if "raw" in names[key] and isinstance(value[key], str) and value[key]}
+    is_judged = not value.keys().isdisjoint({*_JUDGED, *TOOLS}) or not all(map(_is_weak, names))
+    others = {key for key in names if (raw and key not in raw) or (is_judged and _is_weak(key))}
+    others |= _RIGHT if value.keys() & KEYED or at[-1:] == ("prompts",) else set()
+    return [(None if key in others else role, key) for role, key in sides]
 
 
 def _in_body(value: str, at: Path, side: Side) -> list[NamedText]:
@@ -131,18 +137,13 @@ def _in_body(value: str, at: Path, side: Side) -> list[NamedText]:
         body = {**body, "role": "assistant"}
     if side == "assistant" and is_answer(body) and body.keys() & {"choices", "candidates", "role"}:
         return [NamedText(side, body, at)]
-    messages = (
-        inner if isinstance(inner, list) else (body.get("messages") or body.get("contents")) if side == "user" else None
+    listed: Any = (
+        inner if isinstance(inner, list) else side == "user" and (body.get("messages") or body.get("contents"))
     )
-    if not isinstance(messages, list) or not all(
-        isinstance(message, dict) and "role" in message for message in messages
-    ):
+    if not are_messages(listed):
         return []
-    texts = [
-        NamedText(side, message, at)
-        for message in messages
-        if (message["role"] in ("assistant", "model")) is (side == "assistant")
-    ]
+    said = [message for message in listed if (message["role"] in ("assistant", "model")) is (side == "assistant")]
+    texts = [NamedText(side, message, at) for message in said]
     system = body.get("system") if isinstance(inner, dict) else None
     return [NamedText("system", system, at), *texts] if isinstance(system, str) and system else texts
 
@@ -179,9 +180,8 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
     if key in ("body", "raw"):
         return around if not isinstance(holder.get("status"), int) else None  # what a server answered
     if key in ("content", "text", "value"):
-        is_asked = around is None and any(
-            _ANSWERS & set(_words(str(other))) for other in holder if isinstance(holder[other], str)
-        )
+        texts = [str(other) for other in holder if isinstance(holder[other], str)]
+        is_asked = around is None and any(_ANSWERS & set(_words(other)) for other in texts)
         return around or (
             "user" if is_asked else "assistant" if holder.keys() & {"model", "agent", "agent_name"} else None
         )
@@ -212,8 +212,8 @@ SAID = (
     *("content", "text", "message", "mes", "say", "said", "value", "body", "parts", "contentParts", "markdown"),
     *("blocks", "utterance", "_content", "msg"),
 )
-_INNER = ("message", "response", "data", "node", "payload")
-_MODEL_NAMES = (
+_INNER = ("message", "response", "data", "node", "payload", "content")
+MODEL_NAMES = (
     r"(?:chatgpt|gpt|claude|grok|gemini|copilot|deepseek|llama|mistral|qwen|replika|meta ai|my ai|khoj)[\w .:\-]{0,40}"
 )
 _SAID_BY = r"(?:llm|model|bot|ai|assistant|agent)[_ ]?(?:output|response|reply|answer|completion)"
@@ -227,7 +227,7 @@ _USERS = (
 )
 _MODELS = (
     r"assistant|ai|api|machine|(?:chat)?bot|model|response|answer|agent|llm|reply|completion|final(?:_answer)?"
-    rf"|tool_calls?|outgoing|outbound|out|{_SAID_BY}|{_MODEL_NAMES}"
+    rf"|tool_calls?|outgoing|outbound|out|{_SAID_BY}|{MODEL_NAMES}"
 )
 _ROLES = (
     ("user", re.compile(_USERS)),

@@ -111,6 +111,12 @@ def put_together(events: list[Any]) -> Any:
     return (bodies[0] if len(bodies) == 1 else bodies) if joined else None
 
 
+def in_pieces(value: list[Any]) -> Any:
+    """The body that the chunks of a stream come to, each of which stands as a text; None of other lists."""
+    chunks = [json_or_none(piece) for piece in value if isinstance(piece, str) and piece[:1] == "{"]
+    return put_together(chunks) if len(chunks) == len(value) > 1 else None
+
+
 def answers(events: list[Any]) -> list[Answer]:
     """Each answer that a stream's events say; none where no provider's stream is known that looks like this."""
     places = [place for place, event in enumerate(events) if isinstance(event, dict)]
