@@ -33,6 +33,7 @@ def test_a_session_of_an_unknown_parser_counts_the_failures_that_its_groups_do(c
     assert post(json.dumps({"id": "own", "messages": messages}).encode()).status_code == 201
     page = " ".join(client.get("/sessions/own").text.split())
     assert page.count("1 of the 3 failures in this session.") == 3
+    assert "1 failed, 2 more if read as <code>json.loads</code>" in page, "which makes the three"
 
 
 def test_incidents_read_an_unknown_parser_as_json_loads_and_say_so(

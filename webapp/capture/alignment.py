@@ -74,8 +74,6 @@ def _common(raw: str, i: int, text: str, j: int, stop: int) -> int:
         step //= 2
         if count + step <= most and raw[i + count : i + count + step] == text[j + count : j + count + step]:
             count += step
-    while count < most and raw[i + count] == text[j + count]:
-        count += 1
     return count
 
 
