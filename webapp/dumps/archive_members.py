@@ -86,8 +86,8 @@ def of_zip(source: Source, folder: Path, most: int | None = None) -> Iterator[Ar
     """
     with opened_zip(source) as archive:
         infos = archive.infolist()
-        _refuse_many(len(infos))
         budget = source.budget.anew()
+        _refuse_many(budget, len(infos))
         if most is None:  # what a bomb's own directory conceals is found while it is read
             largest = max(infos, key=lambda info: info.file_size, default=None)
             replace(budget).take(sum(info.file_size for info in infos), largest.filename if largest else "")
@@ -128,15 +128,14 @@ def of_tar(source: Source, folder: Path, most: int | None = None) -> Iterator[Ar
     except (*_DAMAGE, ValueError) as error:
         raise BadDump(f"the tar archive is damaged ({error})", "byte 0") from error
     with archive:
-        budget, count = source.budget.anew(), 0
+        budget = source.budget.anew()
         for info in _entries(archive, file):
             if most is not None and budget.out >= most:
                 return
             if isinstance(info, Problem):
                 yield info
                 continue
-            count += 1
-            _refuse_many(count)
+            _refuse_many(budget, 1)
             vars(archive).update(members=[], pax_headers={})  # or it remembers every member that it passed
             if info.isdir() or _is_of_system(info.name):
                 continue
@@ -160,8 +159,9 @@ def _entries(archive: tarfile.TarFile, file: _Archived) -> Iterator[tarfile.TarI
         yield info
 
 
-def _refuse_many(count: int) -> None:
-    if count >= MOST_MEMBERS:
+def _refuse_many(budget: Budget, count: int) -> None:
+    budget.members += count
+    if budget.members >= MOST_MEMBERS:
         raise TooLarge(f"the archive holds {MOST_MEMBERS:,} members or more", f"member {MOST_MEMBERS}")
 
 

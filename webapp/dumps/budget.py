@@ -78,6 +78,8 @@ class Budget:
     is_shared: bool = False
     """whether it is one for all archives in an archive, each of which takes from it"""
     out: int = 0
+    members: int = 0
+    """of archives that were opened"""
     spent: float = 0.0
     """seconds of processor time"""
     _since: float | None = None
@@ -158,7 +160,7 @@ class Budget:
 
     def anew(self) -> Budget:
         """The same for one more pass over the file; itself where it is shared."""
-        return self if self.is_shared else replace(self, out=0)
+        return self if self.is_shared else replace(self, out=0, members=0)
 
 
 _CURRENT: ContextVar[Budget | None] = ContextVar("budget", default=None)

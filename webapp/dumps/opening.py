@@ -172,12 +172,15 @@ def _of_whole(read: Callable[[str], Iterable[Any] | None]) -> Callable[[Source],
 
 
 def _joined(source: Source) -> Iterator[bytes]:
-    """JSON objects, each of which ends with a line that is its brace, or is one line: their lines as one."""
+    """JSON objects or lists, each of which ends with a line that is its bracket, or is one line: their lines as one."""
     source.file.seek(source.start)
+    end = b""
     for line in source.file:
-        if not re.match(_RULE.encode(), line):
-            is_end = re.fullmatch(rb"(?:\{.*)?[}\]],?\s*", line)
-            yield line.rstrip(b", \t\r\n") + b"\n" if is_end else line.rstrip(b"\r\n") + b" "
+        written = line.rstrip(b", \t\r\n")
+        if not re.match(_RULE.encode(), line) and written:
+            is_end = written == end or (not end and written.endswith((b"}", b"]")))
+            end = b"" if is_end else end or {b"{": b"}", b"[": b"]"}.get(written.lstrip()[:1], b"")
+            yield written + b"\n" if is_end else line.rstrip(b"\r\n") + b" "
 
 
 def _joined_lists(source: Source) -> Iterator[Any]:

@@ -121,6 +121,10 @@ def test_a_crowd_of_members_is_refused(got, pack, monkeypatch):
     with pytest.raises(TooLarge) as caught:
         got(pack({f"{number}.txt": "" for number in range(20)}), "x")
     assert caught.value.at == "member 20"
+    inner = pack({f"{number}.txt": "" for number in range(10)})
+    with pytest.raises(TooLarge) as caught:
+        got(pack({"a.zip": inner, "b.zip": inner}), "x")
+    assert caught.value.at == "b.zip: member 20"
 
 
 def test_a_bomb_that_lies_about_its_size(got):

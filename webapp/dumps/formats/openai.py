@@ -27,8 +27,8 @@ _FOREIGN = {"node_type", "parts", "info", "message"}
 """Keys of other programs' messages, which have formats of their own."""
 _LOOKED_AT = 20
 _ANSWERED = (
-    "output.message:object stopReason or message.role=assistant finish_reason or object=interaction"
-    " or custom_id result:object or output:list model"
+    "output:object output.message:object stopReason or message:object message.role=assistant finish_reason"
+    " or object=interaction or custom_id result:object or output:list model"
 )
 """of Bedrock's Converse, Cohere's, Google's, Anthropic's batches, and OpenAI's responses"""
 

@@ -18,7 +18,7 @@ from webapp.dumps.values import are_messages, as_list, moment, text
 
 _VERCEL_TEXTS = ("ai.response.text", "ai.result.text", "ai.response.object", "ai.result.object")
 _MODELS = ("gen_ai.response.model", "gen_ai.request.model", "ai.response.model", "ai.model.id", "llm.model_name")
-_USAGE = re.compile(r"(?:gen_ai|llm|ai)\.(?:usage|token_count)\.(?:details\.)?")
+_USAGE = re.compile(r"(?:gen_ai|llm|ai)\.(?:usage|token_count)\.(?:details\.(?=reasoning))?")
 _SPELLED = {"prompt": "input", "completion": "output"} | dict.fromkeys(
     ("reasoning.output_tokens", "output_tokens_details.reasoning", "completion_details.reasoning"), "reasoning"
 )
