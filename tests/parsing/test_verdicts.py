@@ -98,6 +98,13 @@ def test_what_a_lenient_decoder_changed_is_said_not_to_have_been_seen() -> None:
     assert "what it changed was not seen" in (trace.attempts[trace.chosen[0]].note or "")
 
 
+@pytest.mark.parametrize("name, raw", [("instructor", "```json\n[NaN]\n```"), ("smolagents", '{"a": "x\ny"}')])
+def test_what_json_loads_takes_as_it_stands_was_not_changed(name: str, raw: str) -> None:
+    trace = parse(raw, name)
+    assert (trace.verdict, trace.attempts[0].edits) == ("repaired", ())
+    assert words.trace_sentence(trace).startswith("reads one value as it stands: Python's json takes NaN, Infinity and")
+
+
 def test_a_flag_survives_storage() -> None:
     trace = run(lambda text: [json.loads(text)], "1")
     assert trace.as_dict()["flags"] == [{"flag": "changed_afterwards", "span": [0, 1]}]

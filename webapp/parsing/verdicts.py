@@ -22,6 +22,7 @@ JSON_SPACE = " \t\r\n"
 PLACES = 20
 """openers at which a value is looked for of which its decoder gave no place"""
 UNSEEN = "read by a lenient decoder; what it changed was not seen"
+UNCHANGED = "read as it stands: Python's json takes NaN, Infinity and, if told to, line breaks in strings"
 SURPLUS = "}]\n\r\t ,;"
 """what may stand behind a value as the rest of it: removing that is a repair, and no other text"""
 LOCATED = "located: its value stands here unchanged"
@@ -77,6 +78,8 @@ def settled(raw: str, attempt: Attempt, *, refused: bool = False) -> tuple[Attem
             edit = Edit("removed", behind, behind.of(raw), "")
             return replace(attempt, span=Span(span.start, behind.end), edits=(edit,), note=LOCATED), None
         return replace(attempt, span=span, edits=(), note=LOCATED, is_json=True), None
+    if _same(decode(attempt.span.of(raw), strict=False).value, attempt.value):
+        return replace(attempt, note="; ".join(filter(None, [attempt.note, UNCHANGED]))), None
     return replace(attempt, note=attempt.note or UNSEEN), None
 
 

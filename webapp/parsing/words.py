@@ -9,6 +9,7 @@ from webapp.parsing import engine
 from webapp.parsing.edit import Edit, place
 from webapp.parsing.engine import not_run
 from webapp.parsing.trace import Attempt, Fault, Flag, Site, Trace, unfit_sentence
+from webapp.parsing.verdicts import UNCHANGED, UNSEEN
 from webapp.plugins import defect
 from webapp.visible import clipped
 
@@ -197,8 +198,7 @@ def _fails(trace: Trace) -> str:
 
 
 def _reads(trace: Trace) -> str:
-    count = len(trace.chosen)
-    values = "one value" if count == 1 else f"{count} values"
+    values = "one value" if (count := len(trace.chosen)) == 1 else f"{count} values"
     flags = placed_flags(trace.flags)
     more = f" and {counted(len(flags) - 2, 'flag')} more" if len(flags) > 2 else ""
     flagged = f"; {', '.join(flags[:2])}{more}" if flags else ""
@@ -208,7 +208,8 @@ def _reads(trace: Trace) -> str:
     if edits := chosen_edits(trace):
         return f"reads {values} after {counted(len(edits), 'edit')} ({', '.join(repair_names(edits)[:4])}){flagged}"
     if trace.verdict == "repaired":
-        return f"reads {values} by a lenient decoder; what it changed was not seen{flagged}"
+        is_unchanged = all((trace.attempts[index].note or "").endswith(UNCHANGED) for index in trace.chosen)
+        return f"reads {values} {(UNCHANGED if is_unchanged else UNSEEN).removeprefix('read ')}{flagged}"
     return f"reads {values}{'' if trace.verdict == 'clean' else ', found inside other text'}{flagged}"
 
 
