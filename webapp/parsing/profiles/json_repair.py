@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module, metadata
-from types import FrameType
+from time import thread_time
 from typing import Any
 
 from webapp.parsing.edit import Edit, Span, stripped
@@ -16,15 +14,15 @@ from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import LIBRARIES, described
 from webapp.parsing.profiles._steps import choose_if_ok, whole
 
-LONGEST = 500_000  # characters; beyond, a number of as many digits takes more than two seconds
-CALLS = 60  # events (calls and returns) a character; the extraction cases take 1 to 41
-MORE_CALLS = 20_000
-MOST_CALLS = 6_000_000  # two seconds; 447 KB of records with a comma too many each take half of them
+LONGEST = 1_000_000  # characters
+READS = 12  # a character; the extraction cases take 1 to 4
+MORE_READS = 20_000
+SECONDS = 5.0  # of processor time: one string of a megabyte that holds quotes takes the library 14
 
 _UNLOCATED = "unlocated: the library gives no positions, so its own output stands for the whole response"
 
 
-@described("json-repair", LIBRARIES, version=f"{metadata.version('json-repair')}-2", roots="list")
+@described("json-repair", LIBRARIES, version=f"{metadata.version('json-repair')}-3", roots="list")
 def plugin(tracer: Tracer) -> None:
     """The json_repair library, with its value located in the response if that is possible exactly.
 
@@ -33,8 +31,8 @@ def plugin(tracer: Tracer) -> None:
     of the response, that place is shown. Elsewhere its own output is shown as one edit that replaces the whole
     response, and the note says that it is unlocated.
 
-    Responses of more than 500,000 characters are not given to it, and on shorter ones it is stopped after a fixed
-    number of calls, since on some it would take minutes; the trace then says that it was exhausted.
+    Responses of more than 1,000,000 characters are not given to it. On shorter ones it is stopped after so many reads
+    of a character, and after five seconds, since on some it would take minutes; the trace says that it was exhausted.
     """
     everything = whole(tracer.raw)
     attempt = tracer.attempt("whole", everything, offers=False)
@@ -58,35 +56,46 @@ def repaired_text(tracer: Tracer, span: Span) -> str | None:
         return None
     library: Any = import_module("json_repair")
     try:
-        with _limited(min(CALLS * len(text) + MORE_CALLS, MOST_CALLS)):
-            return json.dumps(library.repair_json(text, return_objects=True, skip_json_loads=True))
+        counted = _Counted(text, _reads(READS * len(text) + MORE_READS))
+        return json.dumps(library.repair_json(counted, return_objects=True, skip_json_loads=True))
     except _Spent:
-        _stop(tracer, span, "the library was stopped: it took more calls than a response of this length may take")
+        _stop(tracer, span, "the library was stopped: it took more reads or time than a response of this length may")
     except Exception as error:  # noqa: BLE001 — whatever it raises on such a text is its outcome
         tracer.fail("library", span, f"{type(error).__name__}: {error}")
     return None
 
 
 class _Spent(BaseException):
-    """The library used up its calls; no exception that it could catch itself."""
+    """The library used up its reads; no exception that it could catch itself."""
 
 
-@contextmanager
-def _limited(calls: int) -> Iterator[None]:
-    """Stop what runs inside after so many calls and returns: unlike seconds, the same on every machine."""
-    before, calls_left = sys.getprofile(), calls
-
-    def count(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal calls_left
-        calls_left -= 1
-        if calls_left < 0:
-            raise _Spent
-
-    sys.setprofile(count)
-    try:
+def _reads(most: int) -> Iterator[None]:
+    """So many reads, the same on every machine, unless they take too long. Raises `_Spent` behind the last one."""
+    until = thread_time() + SECONDS
+    for read in range(most):
+        if read % 4096 == 0 and thread_time() > until:
+            break
         yield
-    finally:
-        sys.setprofile(before)
+    raise _Spent
+
+
+class _Counted(str):
+    """A text that counts what is read of it, also where the library puts a bracket into it. Values are plain texts."""
+
+    reads: Iterator[None]
+
+    def __new__(cls, text: str, reads: Iterator[None]) -> _Counted:
+        counted = super().__new__(cls, text)
+        counted.reads = reads
+        return counted
+
+    def __getitem__(self, at: Any) -> str:
+        next(self.reads)
+        part = str.__getitem__(self, at)
+        return _Counted(part, self.reads) if isinstance(at, slice) and at.start is None else part
+
+    def __add__(self, other: str) -> str:
+        return _Counted(str.__add__(self, other), self.reads)
 
 
 def _stop(tracer: Tracer, everything: Span, reason: str) -> None:
