@@ -2,7 +2,7 @@
 
     python -m benchmarks.released            # writes webapp/parsing/released.json, which profiles' pages show
     python -m benchmarks.released NAME …     # of these profiles only
-    python -m benchmarks.released --newer    # newer releases on the registry, and on how many texts they differ
+    python -m benchmarks.released --newer    # newer releases, on how many texts they differ, and 1 where on more
 
 Needs the registries, Node, and ../shared next to the checkout. It is no test: what it takes depends on the registries.
 """
@@ -27,6 +27,7 @@ from tests.parsing.profiles._servers import READERS
 from tests.parsing.profiles.test_released import AGENTS, IN_NODE, release_of
 from webapp.parsing import parse
 from webapp.parsing.engine import profile
+from webapp.parsing.released import held_releases
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 WRITTEN = Path(__file__).resolve().parents[1] / "webapp" / "parsing" / "released.json"
@@ -152,7 +153,9 @@ def measure(chosen: list[str]) -> None:
         WRITTEN.write_text(f"{json.dumps(dict(sorted(found.items())), indent=1)}\n", "utf-8")
 
 
-def newer(chosen: list[str]) -> None:
+def newer(chosen: list[str]) -> bool:
+    """Whether a newer release cannot be run as before, or differs on more texts than the one that is held."""
+    told = False
     for name in chosen:
         before, now = version(name), newest(name)
         if not now or now == before:
@@ -161,11 +164,14 @@ def newer(chosen: list[str]) -> None:
         try:
             release = _released_at(name, now)
         except (Exception, SystemExit, pytest.skip.Exception) as error:  # noqa: BLE001 — what is run may have moved
+            told = True
             said = (str(error).splitlines() or [""])[-1][:150]
             print(f"{name:<24}{before:<12}{now}: cannot be run as before: {type(error).__name__} {said}", flush=True)
             continue
         different = sum(one != other for one, other in zip(*release, strict=True))
+        told |= different > sum(held_releases()[name].differs.values())
         print(f"{name:<24}{before:<12}{now}: {different:,} of {len(release[0]):,} outcomes differ", flush=True)
+    return told
 
 
 def _released_at(name: str, release: str) -> Outcomes:
@@ -198,7 +204,7 @@ def main() -> None:
     asked = parser.parse_args()
     for unknown in set(asked.names) - set(names()):
         parser.error(f"{unknown}: {'restates no release' if profile(unknown) else ''}")
-    (newer if asked.newer else measure)(asked.names or names())
+    sys.exit((newer if asked.newer else measure)(asked.names or names()))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from tests.parsing.profiles import test_streams
 from tests.parsing.profiles.test_released import HELD
 from tests.web.pages import session
 from webapp.parsing.engine import profile
-from webapp.parsing.profiles._about import held_releases, words_of_release
+from webapp.parsing.released import held_releases, words_of_release
 from webapp.store.exports import exporting
 
 CALL = '```json\n{"tool": "t", "arguments": {}}\n```'

@@ -13,8 +13,9 @@ from webapp.extensions import db
 from webapp.gate.judging import OUTCOMES
 from webapp.gate.reports import SHORT
 from webapp.parsing import helps, profile, profiles, why_absent
-from webapp.parsing.profiles._about import GROUPS, OWN, words_of_release
+from webapp.parsing.profiles._about import GROUPS, OWN
 from webapp.parsing.profiles._about import REPORTS as REPORTED
+from webapp.parsing.released import words_of_release
 from webapp.store import tasks
 from webapp.store.compare import scoreboard
 from webapp.store.jobs import replays

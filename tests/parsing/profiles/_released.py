@@ -143,7 +143,7 @@ def day(distribution: str, version: str) -> str:
 def packages(what: str) -> Path:
     """A folder in which npm installed a package, such as `ai@6.0.326`, for Node to import."""
     flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
-    return _of_npm(what, what, ["npm", "install", *flags, "--prefix", "{folder}", what])
+    return _of_npm(what, what.replace("/", "+"), ["npm", "install", *flags, "--prefix", "{folder}", what])
 
 
 @cache

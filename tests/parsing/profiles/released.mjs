@@ -75,6 +75,39 @@ const readers = {
     return guarded(parse)
   },
 
+  async 'openai-node'() {
+    const { parseChatCompletion } = await import('openai/lib/parser')
+    const tools = [{ type: 'function', function: { name: 't', strict: true } }]
+    return guarded((text) => {
+      const call = { type: 'function', function: { name: 't', arguments: text } }
+      const choices = [{ finish_reason: 'tool_calls', message: { content: null, tool_calls: [call] } }]
+      return parseChatCompletion({ choices }, { tools }).choices[0].message.tool_calls[0].function.parsed_arguments
+    })
+  },
+
+  // the stream's own reading of what it has gathered, which is lazy
+  async 'anthropic-node'() {
+    const { MessageStream } = await import('@anthropic-ai/sdk/lib/MessageStream')
+    return async (text) => {
+      const call = { type: 'tool_use', id: '1', name: 't', input: {} }
+      const events = [
+        { type: 'message_start', message: { role: 'assistant', content: [], usage: {} } },
+        { type: 'content_block_start', index: 0, content_block: call },
+        { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: text } },
+        { type: 'content_block_stop', index: 0 },
+        { type: 'message_delta', delta: {}, usage: {} },
+        { type: 'message_stop' },
+      ]
+      const lines = events.map((event) => `${JSON.stringify(event)}\n`).join('')
+      try {
+        const stream = MessageStream.fromReadableStream(new Blob([lines]).stream())
+        return [true, (await stream.finalMessage()).content[0].input]
+      } catch {
+        return [false, null]
+      }
+    }
+  },
+
   async 'openai-node-stream'() {
     const { partialParse } = await import('openai/_vendor/partial-json-parser/parser.mjs')
     return guarded(partialParse)

@@ -370,7 +370,8 @@ TEXTUAL = _by_name(aider, mini_swe_agent, openhands)
 PACKED: dict[str, tuple[str, ...]] = {"mastra": (), "cline": ("package/dist/lib.mjs",)}
 """those of which one function is run alone, with the files that it is looked for in; none means all"""
 IN_NODE = (
-    *("cline", "jsonrepair", "mastra", "openai-node-stream", "partial-json", "vercel-ai", "vercel-ai-tool-call"),
+    *("anthropic-node", "cline", "jsonrepair", "mastra", "openai-node", "openai-node-stream", "partial-json"),
+    *("vercel-ai", "vercel-ai-tool-call"),
 )
 """those whose packages are read by `released.mjs`"""
 ARGUMENTS = [json.loads(line) for line in Path(__file__).with_name("arguments.jsonl").read_text("utf-8").splitlines()]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.parsing.profiles._servers import READERS, Calls, at_once, responses, streamed
-from webapp.parsing.profiles._about import held_releases
+from webapp.parsing.released import held_releases
 
 SIZES = ("1", "7", "whole")
 

@@ -11,7 +11,7 @@ from webapp.parsing.decode import BRACKETS, CLOSERS
 from webapp.parsing.edit import Edit, Span, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import ARGUMENTS, Described, described
-from webapp.parsing.profiles._jiter import by_jiter
+from webapp.parsing.profiles._arriving import by_jiter, by_tokens
 from webapp.parsing.profiles._steps import WHITE, Step, choose_if_ok, decode_other, empty, escapes, loads, made, whole
 from webapp.parsing.profiles.partial_json import by_partial_json, no_prototype
 
@@ -34,10 +34,8 @@ def _closed(tracer: Tracer) -> bool:
 
 
 def _pre_parsed(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    decoded = {key: _decoded(item) for key, item in value.items()}
-    return value if all(decoded[key] is item for key, item in value.items()) else decoded
+    decoded = {key: _decoded(item) for key, item in value.items()} if isinstance(value, dict) else value
+    return value if decoded == value else decoded
 
 
 def _decoded(item: Any) -> Any:
@@ -153,6 +151,14 @@ plugins = (
 
         Source: openai 3.57.0, openai/lib/streaming/chat/_completions.py, and jiter 0.19.0.
     """),
+    _arguments("openai-node", loads(finite=True), original="TypeScript")("""
+        openai-node: the arguments of a strict tool by one JSON.parse; those of other tools stay a text.
+
+        Reads a native call's arguments in chat.completions.parse. 1. JSON.parse of the whole text, once: no text is an
+        error, any JSON passes. A parser of the tool's own, such as zodFunction's, is not known here.
+
+        Source: openai 7.59.0 (npm), lib/parser.js, parseChatCompletion.
+    """),
     _arguments("openai-node-stream", by_partial_json(numbers=False), original="TypeScript")("""
         openai-node while arguments stream in: what is cut off is completed, a number at the cut end left out.
 
@@ -192,6 +198,17 @@ plugins = (
         ValueError. The text is read as if it came in one piece; without a stream an input comes decoded.
 
         Source: anthropic 2.14.0, anthropic/lib/streaming/_messages.py, accumulate_event, and jiter 0.19.0.
+    """),
+    _arguments("anthropic-node", empty(), by_tokens, original="TypeScript")("""
+        Anthropic's TypeScript SDK: a tool's input as it streams in, closed where it is cut off; nothing becomes {}.
+
+        Reads the input of a native call that streams in. 1. No text is {}. 2. At the end of the text a string, word or
+        number that is cut off goes, with its key, and so does a number that ends there; lists and objects are closed,
+        so an input that max_tokens cut off looks whole. 3. JSON.parse. Where anything but tokens of JSON stands in it,
+        or a closer does not match, JSON.parse of the text as it is. Without a stream an input comes decoded.
+
+        Source: @anthropic-ai/sdk 1.14.0 (npm), _vendor/partial-json-parser/parser.js, partialParse, as MessageStream
+        reads it.
     """),
     _arguments("langchain-tool-call", empty(), _LANGCHAIN, revision=2)("""
         LangChain's `parse_tool_call`: arguments of a native call, raw line feeds in strings allowed; nothing becomes

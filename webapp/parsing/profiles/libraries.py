@@ -10,7 +10,7 @@ from webapp.parsing.decode import nesting
 from webapp.parsing.edit import Span, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import LIBRARIES, described
-from webapp.parsing.profiles._jiter import refusal
+from webapp.parsing.profiles._arriving import refusal
 from webapp.parsing.profiles._steps import checked, choose_if_ok, decode_other, escapes, give, rewritten, whole
 from webapp.parsing.profiles.json_repair import repaired_text
 from webapp.parsing.trace import Attempt
@@ -20,7 +20,7 @@ _LET_THROUGH = ("TypeError", "RecursionError", "MemoryError", "returned a dict w
 """what its excepts do not catch, for example of `{{}}`, and what JSON has not, such as the ellipsis of `{"a": ...}`"""
 
 
-@described("crewai", LIBRARIES, revision=4, calls=("json-repair", "json5"))
+@described("crewai", LIBRARIES, revision=5, calls=("json-repair", "json5"))
 def crewai(tracer: Tracer) -> None:
     """CrewAI's tool input: `json.loads`, `ast.literal_eval`, JSON5, then json_repair, until one gives an object.
 
@@ -86,7 +86,7 @@ def _blocks(tracer: Tracer) -> Iterator[Attempt]:
         at = end + 3
 
 
-@described("dspy", LIBRARIES, revision=2, calls=("json-repair",))
+@described("dspy", LIBRARIES, revision=3, calls=("json-repair",))
 def dspy(tracer: Tracer) -> None:
     """DSPy's JSONAdapter: json_repair over the whole response, else over the first balanced braces.
 

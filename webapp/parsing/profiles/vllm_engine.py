@@ -86,7 +86,6 @@ def _typed(opener: re.Match[str], text: str) -> Any:
         return text
 
 
-KIMI_K2 = Grammar(_KIMI, _THOUGHTS, name=_kimi_name)
 GLM = Grammar(
     _GLM,
     f"{_THOUGHTS} </arg_key> <arg_value> </arg_value>",
@@ -108,13 +107,7 @@ MINIMAX_M2 = Grammar(
         nameless=False,
     ),
 )
-QWEN3 = _qwen3(_unwrapped)
-MIMO = _qwen3(lambda _, text: text)
-SEED_OSS = _qwen3(_unwrapped, "seed:")
 DEEPSEEK_V32 = _dsml("", "function_calls", closer="function_calls", thoughts=False)
-DEEPSEEK_V4 = _dsml("", "tool_calls", "toolcalls", "tool", closer="tool_calls")
-DEEPSEEK_V41 = _dsml(" ", "calls", closer="calls")
-MISTRAL = Grammar(_MISTRAL, first=True)
 
 
 def _reads(name: str, grammar: Grammar, module: str, options: str = "") -> Callable[[str], Described]:
@@ -124,7 +117,7 @@ def _reads(name: str, grammar: Grammar, module: str, options: str = "") -> Calla
 
 
 plugins = (
-    _reads("vllm-kimi-k2", KIMI_K2, "kimi_k2")("""
+    _reads("vllm-kimi-k2", Grammar(_KIMI, _THOUGHTS, name=_kimi_name), "kimi_k2")("""
         vLLM's `kimi_k2` reader: an id such as functions.name:0, and arguments that go to the caller as they are.
 
         1. Behind <|tool_calls_section_begin|>, each <|tool_call_begin|> begins a call. 2. What stands until
@@ -149,7 +142,7 @@ plugins = (
         text as it stands. One that is not closed is left out, without an error. 3. A call ends at </invoke> or with the
         text.
     """),
-    _reads("vllm-qwen3-coder", QWEN3, "qwen3", "qwen3_coder, qwen3_xml, step3p5")("""
+    _reads("vllm-qwen3-coder", _qwen3(_unwrapped), "qwen3", "qwen3_coder, qwen3_xml, step3p5")("""
         vLLM's `qwen3_coder` reader: <function=…> with <parameter=…>, whose values are texts.
 
         1. <tool_call> or <function= begins a call; what follows until > is its name. 2. Each <parameter=name> reaches
@@ -157,12 +150,12 @@ plugins = (
         not closed is left out, without an error. 3. A call ends at </function>, at the next <function=, or with the
         text.
     """),
-    _reads("vllm-mimo", MIMO, "mimo")("""
+    _reads("vllm-mimo", _qwen3(lambda _, text: text), "mimo")("""
         vLLM's `mimo` reader: as qwen3_coder, but line feeds at both ends of a value are its own.
 
         1. Calls are found as by qwen3_coder. 2. A value is the text between its tags, unchanged.
     """),
-    _reads("vllm-seed-oss", SEED_OSS, "seed_oss")("""
+    _reads("vllm-seed-oss", _qwen3(_unwrapped, "seed:"), "seed_oss")("""
         vLLM's `seed_oss` reader: as qwen3_coder, in <seed:tool_call>.
 
         1. <seed:tool_call> or <function= begins a call. 2. All else is as with qwen3_coder.
@@ -174,18 +167,18 @@ plugins = (
         as it stands; of any other json.loads gives the value, or it is a text. One that is not closed is left out,
         without an error. 3. A call ends at </｜DSML｜invoke>, with <｜DSML｜function_calls>, or with the text.
     """),
-    _reads("vllm-deepseek-v4", DEEPSEEK_V4, "deepseek_v4")("""
+    _reads("vllm-deepseek-v4", _dsml("", "tool_calls", "toolcalls", "tool", closer="tool_calls"), "deepseek_v4")("""
         vLLM's `deepseek_v4` reader: as deepseek_v32, in <｜DSML｜tool_calls>.
 
         1. Calls stand in <｜DSML｜tool_calls>, also written toolcalls or tool. 2. Between <think> and </think> nothing
         but that begins one. 3. All else is as with deepseek_v32.
     """),
-    _reads("vllm-deepseek-v41", DEEPSEEK_V41, "deepseek_v41")("""
+    _reads("vllm-deepseek-v41", _dsml(" ", "calls", closer="calls"), "deepseek_v41")("""
         vLLM's `deepseek_v41` reader: as deepseek_v4, with a space behind each ｜DSML｜.
 
         1. Calls stand in <｜DSML｜ calls>. 2. All else is as with deepseek_v4.
     """),
-    _reads("vllm-mistral-v11", MISTRAL, "mistral")("""
+    _reads("vllm-mistral-v11", Grammar(_MISTRAL, first=True), "mistral")("""
         vLLM's `mistral` reader of today: [TOOL_CALLS]name{…}, for tokenizers from version 11 on.
 
         1. [TOOL_CALLS] begins a call; what follows until [ARGS] or { is its name, which may be empty. 2. Of what stands

@@ -1,4 +1,4 @@
-"""jiter's partial mode, by which Python SDKs read arguments as they arrive."""
+"""How SDKs read arguments as they arrive: jiter's partial mode in Python, tokens in Anthropic's TypeScript."""
 
 from __future__ import annotations
 
@@ -134,3 +134,37 @@ def by_jiter(*, strings: bool = False) -> Step:
 def refusal(text: str) -> str:
     """Why jiter refuses a text that `json.loads` reads: lone surrogates or too many levels; empty where it does not."""
     return f"ValueError: {problem}" if (problem := Walk(text).problem()) else ""
+
+
+_SOME = rf'(?P<s>"(?:[^"\\]|\\.)*+")|(?P<n>{_NUMBER}(?![-+.0-9eE]|\Z))|(?P<N>(?=[-.0-9])-?+(?:[.0-9]|[eE][+-]?+)*+)'
+_WORD = re.compile(rf"[ \t\n\r]*+(?:{_SOME}|(?P<mark>[{{}}\[\]:,])|(?P<w>true|false|null)(?![a-zA-Z]))", re.DOTALL)
+_CUT_WORD = re.compile(
+    r'[ \t\n\r]*+(?:"(?:[^"\\]|\\.)*+\\?|(?:t|tr|tru|f|fa|fal|fals|n|nu|nul)[ \t\n\r]*)?\Z', re.DOTALL
+)
+_WAITING = {True: re.compile("(?:[:N]|s(?=[{,]))*,?"), False: re.compile("[:N]*,?")}
+"""kinds of tokens from the last one on that more may follow; in an object a key too"""
+
+
+def by_tokens(tracer: Tracer) -> bool:
+    """The step that decodes what whole tokens say, with brackets closed: a text with anything else goes as it is."""
+    edits = _until_cut(tracer.raw)
+    attempt = tracer.attempt("whole", whole(tracer.raw), edits, finite=True)
+    tracer.truncated = attempt.ok and bool(edits)
+    return choose_if_ok(tracer, attempt)
+
+
+def _until_cut(raw: str) -> list[Edit]:
+    """What goes at the end, since more of it may come, and the closers; nothing where a token is none of JSON's."""
+    ends, kinds, closers = [0], list[str](), list[str]()
+    while token := _WORD.match(raw, ends[-1]):
+        ends.append(token.end())
+        kinds.append(kind := token["mark"] or token.lastgroup or "")
+        if kind in CLOSERS:
+            closers.append(CLOSERS[kind])
+        elif kind in ("}", "]") and (not closers or closers.pop() != kind):
+            return []
+    if not _CUT_WORD.match(raw, ends[-1]):
+        return []
+    waiting = _WAITING[closers[-1:] == ["}"]].match("".join(reversed(kinds)))
+    end = ends[-1 - len(waiting[0])] if waiting else 0
+    return completed(raw, end, "".join(reversed(closers))) if closers or raw[end:].strip(" \t\n\r") else []
