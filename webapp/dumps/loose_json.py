@@ -11,6 +11,10 @@ from webapp.dumps.programs import BEGIN
 from webapp.dumps.source import HEAD, Source
 from webapp.dumps.values import as_list, as_object, moment
 
+_RULE = r"[-=*_#]{3,200}[ \t]*(?:\r?\n|\Z)"
+DOCUMENTS = re.compile(
+    rf"\s*\{{(?:[ \t]*\r?\n[\s\S]*?\n\}},?[ \t]*(?:\r?\n)+(?:{_RULE}\s*)?\{{[ \t]*\r?\n|[^\n]*\}},[ \t]*\r?\n\{{)"
+)
 IN_JSON = re.compile(r'\s*"[\[{]')
 SEPARATED = re.compile(r"\s*\x1e\s*[\[{]")
 COMMENTED = re.compile(r"\s*+(?:[\[{](?:[^\0]{0,4000}?[\n,{\[]\s{0,40}+)?)?(?://|/\*)")
@@ -32,6 +36,18 @@ _KEY = (
 BEHIND_KEY, _KEYED = re.compile(_KEY), re.compile(_KEY.encode())
 """a record of Kafka's behind its key, as its console prints it"""
 _LAST_COMMA = re.compile(rf"{_TEXT}|,(?=\s*[}}\]])")
+
+
+def joined(source: Source) -> Iterator[bytes]:
+    """JSON objects or lists, each of which ends with a line that is its bracket, or is one line: their lines as one."""
+    source.file.seek(source.start)
+    end = b""
+    for line in source.file:
+        written = line.rstrip(b", \t\r\n")
+        if not re.match(_RULE.encode(), line) and written:
+            is_end = written == end or (not end and written.endswith((b"}", b"]")))
+            end = b"" if is_end else end or {b"{": b"}", b"[": b"]"}.get(written.lstrip()[:1], b"")
+            yield written + b"\n" if is_end else line.rstrip(b"\r\n") + b" "
 
 
 def in_json(written: str) -> list[Any] | None:

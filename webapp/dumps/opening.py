@@ -32,10 +32,6 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_RULE = r"[-=*_#]{3,200}[ \t]*(?:\r?\n|\Z)"
-_DOCUMENTS = re.compile(
-    rf"\s*\{{(?:[ \t]*\r?\n[\s\S]*?\n\}},?[ \t]*(?:\r?\n)+(?:{_RULE}\s*)?\{{[ \t]*\r?\n|[^\n]*\}},[ \t]*\r?\n\{{)"
-)
 _OLD_ENDS = re.compile(r"[^\r\n\0]*+\r[^\n\0]*+\Z")
 """lines that end as those of old Macs"""
 _DOCUMENT_LISTS = re.compile(r"\s*\[[ \t]*\r?\n[\s\S]*?\n\][ \t]*(?:\r?\n)+\[[ \t]*\r?\n")
@@ -166,27 +162,26 @@ def _whole(source: Source) -> str | None:
     return source.file.read().decode("utf-8", "surrogateescape")
 
 
+def _with_new_ends(source: Source) -> Iterable[Any] | None:
+    """The records of a text whose lines end in a lone CR, or its lines as they are written today."""
+    if (written := _whole(source)) is None:
+        return None
+    new = Source(io.BytesIO(written.replace("\r", "\n").encode("utf-8", "surrogateescape")), source.filename)
+    records = _records(new)
+    source.problem = source.problem or new.problem
+    new.file.seek(0)
+    return new.file if records is None else records
+
+
 def _of_whole(read: Callable[[str], Iterable[Any] | None]) -> Callable[[Source], Iterable[Any] | None]:
     """Reads all of a text at once; a longer one is left to the formats, which say so."""
     return lambda source: None if (written := _whole(source)) is None else read(written)
 
 
-def _joined(source: Source) -> Iterator[bytes]:
-    """JSON objects or lists, each of which ends with a line that is its bracket, or is one line: their lines as one."""
-    source.file.seek(source.start)
-    end = b""
-    for line in source.file:
-        written = line.rstrip(b", \t\r\n")
-        if not re.match(_RULE.encode(), line) and written:
-            is_end = written == end or (not end and written.endswith((b"}", b"]")))
-            end = b"" if is_end else end or {b"{": b"}", b"[": b"]"}.get(written.lstrip()[:1], b"")
-            yield written + b"\n" if is_end else line.rstrip(b"\r\n") + b" "
-
-
 def _joined_lists(source: Source) -> Iterator[Any]:
-    """The same of lists."""
+    """What `loose_json.joined` makes of lists."""
     with tempfile.TemporaryFile() as lines:
-        lines.writelines(_joined(source))
+        lines.writelines(loose_json.joined(source))
         yield from _of_lists(Source(lines, source.filename))
 
 
@@ -278,13 +273,13 @@ def _line(record: Any) -> bytes:
 
 
 _READERS: tuple[tuple[re.Pattern[str], Callable[[Source], Iterable[Any] | None]], ...] = (
-    (_OLD_ENDS, _of_whole(lambda written: [written.replace("\r", "\n").encode("utf-8", "surrogateescape")])),
+    (_OLD_ENDS, _with_new_ends),
     (loose_json.IN_JSON, _of_whole(loose_json.in_json)),
     (loose_json.SEPARATED, loose_json.sequence),
     (loose_json.COMMENTED, _of_whole(loose_json.uncommented)),
     (loose_json.CARRIED, _of_whole(loose_json.carried)),
     (loose_json.BEHIND_KEY, loose_json.keyed),
-    (_DOCUMENTS, _joined),
+    (loose_json.DOCUMENTS, loose_json.joined),
     (_DOCUMENT_LISTS, _joined_lists),
     (_LISTS, _of_lists),
     (_YAML, _yaml),
