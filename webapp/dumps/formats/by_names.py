@@ -29,7 +29,7 @@ from webapp.dumps.values import are_messages, as_list, as_object, first_moment, 
 _REQUESTS = (
     *("request", "req", "request_body", "requestBody", "request_json", "llm_request", "llm_input", "sent", "call"),
     *("messages", "payload", "params", "kwargs", "body", "input", "inputs", "in", "query", "question", "prompt"),
-    *("modelInput", "full_request"),
+    *("modelInput", "full_request", "input_messages", "prompt_messages"),
 )
 _RESPONSES = (
     *("response", "resp", "res", "response_body", "responseBody", "response_json", "llm_response", "llm_output"),
@@ -93,7 +93,7 @@ def _sides(value: dict[str, Any]) -> Sides | None:
     for holder in (value, *(inner for inner in value.values() if isinstance(inner, dict))):
         request = next((key for key in _REQUESTS if holder.get(key)), None)
         response = next((key for key in _RESPONSES if key in holder and key != request), None)
-        if response is None and are_messages(value.get("messages")):
+        if response is None and are_messages(holder.get(request)):
             response = next((key for key in _BESIDE_MESSAGES if key in holder), None)
         response = response or ("message" if isinstance(holder.get("message"), dict) else None)
         if request is not None and (response is not None or holder.get("error")):
@@ -145,8 +145,8 @@ def _as_body(request: Any) -> Any:
     return {"prompt": request} if isinstance(request, str) and parsed_body(request) is None else request
 
 
-_SURE = 5
-"""less than of any format that knows what it reads"""
+_SURE, _OF_CALLS = 5, 15
+"""less than of any format that knows what it reads; more than of chats, where texts answer lists of messages"""
 _SENTENCE = 20
 _OF_MODEL = re.compile(r"(?:llm|model|bot|assistant|generated|response|reply|completion)[^.]*\Z", re.I)
 """in the last name of a path: the text below it may be a single word, where it was asked for"""
@@ -172,7 +172,7 @@ class _Guessed(Conversation):
 class NamedAnswers(Format):
     called = "named_answers"
     shapes = 'any JSON whose keys name what a model answered ("llm_output", "bot_reply", "generated_text")'
-    surest = _SURE
+    surest = _OF_CALLS
     conversation_type = _Guessed
     times = _TIMES
     by_key = True
@@ -192,7 +192,12 @@ class NamedAnswers(Format):
         is_word = is_of_model and any(_OF_MODEL.search(_place(text)) for text in found)
         speaking = any(map(_is_sentence, found)) or is_called or is_word
         is_most = 2 * sum(map(bool, every)) >= len(every) or sum(map(bool, every)) == sum(map(bool, named)) > 1
-        return _SURE if speaking and is_most and not is_crowded(head, sum(map(len, named))) else 0
+        asked_at = {text.path[:-2] for text in chain(*named) if text.side == "user" and isinstance(text.value, dict)}
+        called = [
+            text for text in found if text.path[1:] and text.path[:-1] in asked_at and isinstance(text.value, str)
+        ]
+        sure = _OF_CALLS if called and head.shape == "object" else _SURE
+        return sure if speaking and is_most and not is_crowded(head, sum(map(len, named))) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         """By the sessions that stand within a document, where its records name them."""

@@ -101,7 +101,8 @@ class VsCodeChat(Declared):
         rounds = as_list(as_object(result.get("metadata")).get("toolCallRounds"))
         response_parts = as_list(entry.get("response"))
         pieces = [*_rounds(rounds, as_object(result.get("metadata"))), *_shown(response_parts, rounds)]
-        if unread := sum(_is_unread(part) for part in response_parts):
+        kindless = [part for part in response_parts if not as_object(part).get("kind")]  # as only texts are
+        if unread := sum(_shown_text(part) is None for part in kindless):
             conversation.notes.append(f"{unread} parts of the response hold no readable text; they were left out")
         error = first_text(as_object(result.get("errorDetails")), "message")
         turns += [placed for piece in pieces for placed in turns_of([piece], "assistant", conversation, model=model)]
@@ -183,11 +184,6 @@ def _shown_text(part: Any) -> str | None:
         if isinstance(inner, str):
             return inner
     return None
-
-
-def _is_unread(part: Any) -> bool:
-    """Whether a part without a kind, which only texts are, has none."""
-    return not (isinstance(part, dict) and part.get("kind")) and _shown_text(part) is None
 
 
 def _shown(parts: list[Any], rounds: list[Any]) -> Iterator[Piece]:

@@ -227,10 +227,12 @@ def _either(entry: dict[str, Any], metadata: dict[str, Any], name: str) -> int |
 
 def _raw(entry: dict[str, Any], kind: Kind, parquet: bool) -> tuple[str | None, tuple[str | int, ...] | None]:
     """The text of an entry, and where it stands word for word."""
+    fields = (entry.get("metadata"), entry.get("tool_calls"))
+    are_json = parquet or any(isinstance(field, str) for field in fields)  # the parquet fallback's, each as JSON text
     for name in ("content", "content_json"):
         value = _first(entry, name)
         if isinstance(value, str):
-            unwrap = name == "content_json" or (value[:1] == '"' and (parquet or _strings_are_json(entry)))
+            unwrap = name == "content_json" or (value[:1] == '"' and are_json)
             inner = json_or_none(value) if unwrap else None
             if isinstance(inner, str):
                 return inner, None
@@ -241,11 +243,6 @@ def _raw(entry: dict[str, Any], kind: Kind, parquet: bool) -> tuple[str | None, 
     whole = decoded(_first(entry, "full_response_json")) if kind == "response" else None
     answer = at(whole, "choices[0].message.content")[0]
     return answer if isinstance(answer, str) else None, None
-
-
-def _strings_are_json(entry: dict[str, Any]) -> bool:
-    """Whether this entry comes from the parquet fallback, where every structured field is JSON text."""
-    return isinstance(entry.get("metadata"), str) or isinstance(entry.get("tool_calls"), str)
 
 
 def decoded(value: Any) -> Any:
