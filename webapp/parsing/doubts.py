@@ -27,7 +27,7 @@ _key = later(r"""["']\s*:""")
 _string = later(r""",\s*["']""")
 _signed = later(r"""[~-][*`_~^.|-]{0,2}+\s*+-?\d|(?<=\d)-|<["']|(?<![\w"}\]])\#""")
 """A mark that may be of the number beside it, or of the string behind it."""
-_pair = later(rf"(?:\A|[:,\[]\s*)\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+(?:,\s*+(?:{SCALAR}|'[^'\n]*+')\s*+)?+\}}")
+_pair = later(rf"(?:\A|[:,\[]\s*)(?P<pair>\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+(?:,\s*+(?:{SCALAR}|'[^'\n]*+')\s*+)?+\}})")
 """An object of a pair of values, or of one, which may be a set or lack what follows the key."""
 _keyed_item = later(
     r"""\A\[\s*+"[\w ./-]{0,40}+\s{0,9}+[:=]\s|\[\s*+"[\w ./-]{0,40}+"""
@@ -55,7 +55,7 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
     edits = swallowed.unsure(raw, attempt.edits)
     names = {edit.repair for edit in edits}
     if names & {"set", "missing_value"} and (pair := _pair.search(attempt.span.of(raw))):
-        yield Flag("closed_by_guess", Span(attempt.span.start + pair.start(), attempt.span.start + pair.end()))
+        yield Flag("closed_by_guess", Span(*(attempt.span.start + at for at in pair.span("pair"))))
     if "mismatched_closer" in names and _wrong_opener(raw, attempt, names):
         yield Flag("closed_by_guess", Span(attempt.span.start, attempt.span.start + 1))
     for edit in edits if names & _ASKED.keys() else ():

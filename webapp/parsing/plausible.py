@@ -115,7 +115,7 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) ->
     if not look["value"]:
         return None if lenient else "no value follows the name: a template or program code"
     before = line_before(raw, at)
-    if not lenient and (look["value"].isalpha() or look["value"] == "_" or _in_yaml.match(before)):
+    if not lenient and (look["value"].isalpha() or look["value"] == "_"):
         meant = before.rstrip(" ")[-1:] in ("", ":", "(") and not _in_yaml.match(before)
         if not meant or not _bare_value.match(raw, look.end("colon") - 1, end):
             return "words with a colon, not a key with a value"
@@ -214,7 +214,7 @@ _assigned = later(
     r"[ \t]*+(?::?=|\+=|\|=)[ \t]*+(?:[\w.*\[\]]{1,60}\(?|[A-Z]\w{1,60} |(?<=\s)['\"]{1,3})?\Z"
 )
 _selector = later(
-    r"(?:^|[\s,>+~{};`'\"(])(?:html|body|blockquote|legend|fieldset|\w+(?=[.#:][a-z])|div|span|p|a|[uo]l|li|h[1-6]|table|t[rdh]|thead|tbody|img|input|button|form|nav|header"
+    r"(?:^|[\s,>+~{};`'\"(])(?:html|body|blockquote|legend|fieldset|div|span|p|a|[uo]l|li|h[1-6]|table|t[rdh]|thead|tbody|img|input|button|form|nav|header"
     r"|footer|section|main|article|label|select|svg|code|pre|em|strong|details|summary|dl|d[dt]|[bi]|\*|:root|from|to|\d++%"
     r"|[.#:][A-Za-z_][\w-]*+)(?:[.#:\[][\w\]=-]*+|\([^(){}\n]{0,80}+\))*+\s*\Z"
 )
@@ -225,11 +225,16 @@ _statement = later(
     r"(?:return|yield|raise|assert|for|if|elif|while|in|case|del)\b[^\"]{0,60}\Z"
 )
 _expression = later(
-    r"(?:(?:\b(?:print|len|str|dict|list|set|loads|dumps|jsonify|format)|[\w)\]]\.\w+)\(\s*[rbuf]?['\"]{0,3}"
-    r"|[\w\])}>!] :?= |\S \+ |[(,] ?\*\*|['\"] % |\S (?:@>|[<>=]{1,2}|DEFAULT|THEN|ELSE) '|\w not in |\b\w++=\{?+"
-    r"|[=!]= ?|=>\s*+\(?|\{\{ |\w!\(|\b(?:const|let|var|import|export|struct) |\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
+    r"(?:(?:\b(?:print|len|str|dict|list|set|loads|dumps|jsonify|format)"
+    r"|[\w)\]](?<!functions)(?<!tools)(?<!tool_use)(?<!api)\.\w+)\(\s*[rbuf]?['\"]{0,3}"
+    r"|[\w\]}>!] :?= |[)\]\"'] \+ |[(,] ?\*\*|['\"] % |\S (?:@>|[<>=]{1,2}|DEFAULT|THEN|ELSE) '|\w not in |\b\w++=\{?+"
+    r"|[=!]= ?|=>\s*+\(?|\{\{ |\w!\(|(?:\A|;)\s*+(?:const|let|var|import|export|struct) "
+    r"|\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
 )
-_operator = later(r"(?:\|\||&&|\?\?|[=(][^?]{1,80} \?|\s\?\s[a-z_$\d'\"(\[{]\S{0,60} :|\A\s++[:?]|\} :)\s?\Z")
+_operator = later(
+    r"(?:\|\||&&|\s\?\?|\A\s++[:?]"
+    r"|(?:=[^?,]{1,80}|\([^?()]{1,80}) \?(?:\s(?:\S{1,60}|[{\[][^{}\[\]]{1,80}[}\]]) :)?)\s?\Z"
+)
 _shell = later(
     r"(?:.{0,60}`)?[ \t$>]*+(?:curl|wget|http|echo|python3?|node|jq|npx|docker|kubectl|aws|gh|printf|export|awk|sed)\b"
     r"(?: \Z|(?:[^'\"]|'[^']*+'|\"[^\"]*+\")*+['\"])|(?:.*\s)?--?[A-Za-z][\w-]*+[ =](?:\w+[:=])?+['\"]?\Z"

@@ -87,10 +87,13 @@ def flags(raw: str, attempt: Attempt, edits: Sequence[Edit], names: set[str]) ->
             yield Flag("swallowed_keys", Span(place, place))
 
 
+_not_escaped = later(r"\\(?:[ ,;:`)“”’]|'(?!\w))")
+
+
 def is_before_quote(raw: str, edit: Edit) -> bool:
     """Whether a backslash that was taken for text, and is of no path, stands before a quote, or before a lost one."""
     at = edit.span.start
-    if raw[at + 1 : at + 2] in (*" ,;:'`)“”’",):
+    if _not_escaped.match(raw, at):
         return raw.count('\\"', max(0, at - 300), at) % 2 == 1
     if {edit.old, edit.new} != {"", "\\"} or not raw.startswith('\\"', at):
         return False

@@ -92,6 +92,7 @@ after_key = later(
 )
 _closed_string = later(r"""(?:"(?:[^"\\\n]|\\.){0,300}+"|'[^'\\\n]{0,300}+')\s{0,200}+(?:[,\])"'\d]|\Z)""")
 _one_word = later(r"\w++\Z")
+_only_marks = later(r"(?:</[\w|]{1,40}+>\s*+|```\s*+)*+\Z")
 _value_ahead = later(rf"""\s{{0,50}}+(?:["'“\[{{\d-]|{LITERAL})""")
 _colon = later(r"\s{0,200}+(?::(?!/)|=>)")
 _set = later(rf",\s{{0,100}}+(?:{SCALAR}{SPACE},{SPACE}){{0,200}}+{SCALAR}{SPACE}\}}")
@@ -208,6 +209,8 @@ def _score_close(machine: Machine, reading: StringReading, match: re.Match[str])
             if closers > depth:
                 return CERTAIN if _root_ends.match(raw, at + 1, end) else 2
         at += 1
+    if _only_marks.match(raw, at, end):
+        return CERTAIN
     following = raw[at : at + 1]
     if following == ",":
         return CERTAIN if _sound.match(raw, at, end) else 1

@@ -16,6 +16,7 @@ _SINGLE_KEY = r"""(?:['’`]\s{0,20}+(?:[}\]]\s{0,60}+){0,4})?,\s{0,60}+'[^'"\\\
 single_key = later(_SINGLE_KEY)
 _next_line_key = later(r"""\n\s{0,200}+["'][^"'\n]{1,80}+["']\s{0,50}+:""")
 _next_line_item = later(r"""\n\s{0,200}+(["'])[^"'\n]{0,300}+\1\s{0,50}+[,\]\n]""")
+apostrophe = later(r"(?<=[^\W_])['’](?=[^\W\d_])")
 _last_fence = later(r"(?:\s{0,50}(?:```|</[\w|]{1,40}>))+\s*\Z")
 _closing_mark = later(r"\s{0,50}(?:```|</(?P<name>[\w|]{1,40})>)")
 _other_closer = later(r"""['’`]\s{0,20}+(?:[}\]]\s{0,60}+){1,4},\s{0,60}\Z""")
@@ -123,7 +124,7 @@ def colon_inside(machine: Machine, reading: StringReading) -> int:
 def line_ends_it(machine: Machine, reading: StringReading, at: int) -> int:
     """Where the string ended if at the line break at `at` a new member or item begins, else -1."""
     raw, end = machine.raw, machine.end
-    if reading.where == "k" or reading.inner % 2:
+    if reading.where == "k" or reading.inner % 2 or reading.opened(raw, "{}", at) > 0:
         return -1
     next_line = (_next_line_key if reading.where == "v" else _next_line_item).match(raw, at, end)
     return _trimmed(raw, reading.open_end, at, ", \t\r") if next_line and machine.look >= 0 else -1

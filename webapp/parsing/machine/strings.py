@@ -104,7 +104,7 @@ def _walk(machine: Machine, reading: StringReading, run: re.Pattern[str], at: in
         else:
             if char == '"':
                 reading.patches.append(edit_at(raw, "unescaped_quote", at, at, "\\"))
-            reading.inner += 1
+            reading.inner += not string_quotes.apostrophe.match(raw, at)
             at += 1
 
 
