@@ -65,7 +65,8 @@ class OwnFinding:
     def match(self, raw: str, trace: Trace | None, failure: str | None = None) -> PatternMatch | None:
         """The first place where it stands in a response, None where it does not."""
         for where, text in self._texts(raw, trace, failure):
-            match = self.compiled.search(_encodable(text[:LONGEST_TEXT]))
+            encodable = text[:LONGEST_TEXT].encode("utf-8", "replace").decode("utf-8")  # RE2 takes no lone surrogate
+            match = self.compiled.search(encodable)
             if match is not None:
                 return PatternMatch(where, match.start(), match.group()[:_EXCERPT])
         return None
@@ -236,8 +237,3 @@ def _regular(pattern: str, at: str) -> Any:
         ) from None
     except BadPattern as bad:
         raise BadFindings(f"{at}: {bad}") from None
-
-
-def _encodable(text: str) -> str:
-    """`text` with a ? for each lone surrogate, which RE2 cannot take."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

@@ -108,7 +108,9 @@ class Mapped(Declared):
         try:
             reader = self.by(mapping if isinstance(mapping, dict) else self.mapping)
         except BadMapping as bad:
-            return iter([Problem("mapping", str(bad)), *_events(entries)])
+            values = (entry[1] for entry in entries if not isinstance(entry, Problem))
+            events = (Turn(count, "event", source=value) for count, value in enumerate(values))
+            return iter([Problem("mapping", str(bad)), *events])
         return Format.turns(reader, entries, {})
 
     def checked(self, entry: dict[str, Any]) -> dict[str, Any]:
@@ -146,11 +148,6 @@ def _alternatives(path: Steps, depth: int) -> Paths:
     if not depth:
         return (path,)
     return (("each", *path), *(("around", -1 - number, *path) for number in range(depth)))
-
-
-def _events(entries: Iterable[Entry | Problem]) -> Iterator[Turn | Problem]:
-    values = (entry[1] for entry in entries if not isinstance(entry, Problem))
-    yield from (Turn(count, "event", source=value) for count, value in enumerate(values))
 
 
 def _records(source: Source, head: DumpHead, parts: tuple[Steps, ...]) -> Entries:

@@ -33,7 +33,7 @@ _OF_TOOL = re.compile(r"(?:tool|function)[._-]?(?:call[._-]?)?(?:output|result|r
 _BY_PROVIDER = ("server_tool_use", "mcp_tool_use", "executable_code")
 _RUN_CODE = {"language", "code"}
 """of what Google's models run themselves"""
-_BY_MODEL = ("function_call", "tool_call", "custom_tool_call")
+_BY_MODEL = ("function_call", "tool_call", "custom_tool_call", "invalid_tool_call")
 _JSON_ARGUMENTS = ("arguments", "input", "args", "tool_kwargs", "parameters", "arguments_json")
 
 

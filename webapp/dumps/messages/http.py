@@ -129,7 +129,7 @@ def stream_faults(body: Any) -> tuple[list[str], int]:
         inner = as_object(value)
         error = inner.get("error") or as_object(inner.get("response")).get("error")
         error = error or (inner if inner.get("event") == "error" else None)  # Dify's
-        if error and not as_list(inner.get("choices")):
+        if error:
             message = as_object(error).get("message") or error
             errors.append(message if isinstance(message, str) else jsontext.dumps(message))
     return errors, damaged

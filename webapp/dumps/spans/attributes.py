@@ -102,12 +102,9 @@ def is_bare(span: dict[str, Any]) -> bool:
     """Whether a span has neither id and time, by which others know it, nor a value, an event or a status of its own."""
     if any(span.get(key) for key in _IDS) and any(span.get(key) for key in _TIMES):
         return False
-    return not (_has_values(span.get("attributes")) or _has_events(span) or as_object(span.get("status")))
-
-
-def _has_events(span: dict[str, Any]) -> bool:
     events = (event for event in as_list(span.get("events")) if isinstance(event, dict))
-    return any(event.get("name") or _has_values(event.get("attributes")) for event in events)
+    has_events = any(event.get("name") or _has_values(event.get("attributes")) for event in events)
+    return not (has_events or _has_values(span.get("attributes")) or as_object(span.get("status")))
 
 
 def _has_values(attributes: Any) -> bool:

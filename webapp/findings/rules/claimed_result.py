@@ -1,11 +1,11 @@
-"""After a tool call that never ran, the agent describes output that no tool returned."""
+"""After a tool call that never ran, or that gave nothing but errors, the agent describes output or claims success."""
 
 from __future__ import annotations
 
 import re
 
 from webapp.findings.rule import MOST_TURNS, Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView, number
-from webapp.findings.tool_calls import CallTracker
+from webapp.findings.tool_calls import CallTracker, is_rejection
 
 _LOOKED_AT = 20_000
 _shows = r"(?:shows?|showed|confirms?|confirmed|indicates?|indicated|reads|was|were|is)"
@@ -30,18 +30,34 @@ _not_yet = re.compile(
     re.IGNORECASE,
 )
 
+_succeeded = re.compile(
+    r"\bsuccessfully (?:\w+ed|ran|wr\w+|sent|built)\b|\b(?:\w+ed|ran|written|sent|built) successfully", re.I
+)
+_admits = re.compile(r"\b(?:error\w*|fail\w*|however|but|although|unable|not|cannot|\w+n['’]t)\b", re.IGNORECASE)
+
 
 class ClaimedResults(Observer):
     def __init__(self, context: RuleContext) -> None:
         super().__init__(context)
         self.tracker = CallTracker(context.home)
         self.unsure = MarkedTurns()
+        self.only_errors: dict[int | None, bool] = {}
+        self.in_spite = 0
 
     def see(self, turn: TurnView) -> None:
         self.tracker.see(turn)
         sure = turn.sounding in self.tracker.waiting
         if turn.kind == "response" and (sure or turn.sounding in self.tracker.unsure) and claims(turn.raw or ""):
             (self.marked if sure else self.unsure).add(turn.position)
+        elif turn.kind == "response":
+            text = (turn.raw or "")[:_LOOKED_AT] if self.only_errors.get(turn.sounding) else ""
+            if _succeeded.search(text) and not _admits.search(text):
+                self.marked.add(turn.position)
+                self.in_spite += 1
+        elif turn.kind == "tool_result":
+            self.only_errors[turn.sounding] = is_rejection(turn) and self.only_errors.get(turn.sounding, True)
+        elif turn.kind == "prompt":
+            self.only_errors.pop(turn.sounding, None)
 
     def settle(self) -> None:
         """Where calls are native, those that the parser reads from text were lost, too, and what follows is made up."""
@@ -50,7 +66,7 @@ class ClaimedResults(Observer):
             self.marked.positions = sorted(self.marked.positions + self.unsure.positions)[:MOST_TURNS]
 
     def detail(self) -> Detail:
-        return {"claims": self.marked.count}
+        return {"claims": self.marked.count} | ({"in_spite": self.in_spite} if self.in_spite else {})
 
 
 def claims(raw: str) -> bool:
@@ -61,6 +77,8 @@ def claims(raw: str) -> bool:
 
 def says(detail: Detail) -> str:
     often = "" if detail["claims"] == 1 else f", in {number(detail['claims'], 'turn')}"
+    if detail.get("in_spite") == detail["claims"]:
+        return f"the agent claimed success, and its tools had given nothing but errors{often}"
     return f"the agent then described results that no tool gave{often}"
 
 

@@ -31,13 +31,11 @@ class EmptiedArguments(Observer):
         branch = turn.sounding
         if turn.kind == "tool_result":
             self._ran(self.open.pop(branch, None))
-        elif turn.kind == "prompt":
-            self.open.pop(branch, None)
-        elif is_empty_call(turn):
+        elif turn.kind == "tool_call" and turn.ours is not None and list(turn.ours.values) == [{}]:
             written = self.open.get(branch) or MalformedText()
             if turn.stop == "length" or names(written, turn.agent):
                 self._keep(branch, MalformedText(written.position, written.raw, turn.position, turn.agent or ""))
-        elif is_malformed(turn):
+        elif turn.ours is not None and turn.ours.verdict in ("failed", "repaired"):
             self._keep(branch, MalformedText(turn.position, (turn.raw or "")[:_LOOKED_AT], tool=turn.agent or ""))
         else:
             self.open.pop(branch, None)
@@ -57,16 +55,6 @@ class EmptiedArguments(Observer):
         if written.position is not None:
             self.marked.add(written.position)
         self.marked.add(written.empty)
-
-
-def is_empty_call(turn: TurnView) -> bool:
-    """Whether a turn is a native call without any argument."""
-    return turn.kind == "tool_call" and turn.ours is not None and list(turn.ours.values) == [{}]
-
-
-def is_malformed(turn: TurnView) -> bool:
-    """Whether a text of the model holds JSON that had to be repaired, or could not be."""
-    return turn.ours is not None and turn.ours.verdict in ("failed", "repaired")
 
 
 def names(written: MalformedText, tool: str | None) -> bool:

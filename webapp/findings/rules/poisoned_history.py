@@ -38,7 +38,7 @@ class PoisonedHistories(Observer):
         if refused(turn):
             if turn.sounding in self.open:
                 self.open[turn.sounding].refusals.add(turn.position)
-        elif malformed(turn):
+        elif turn.kind == "tool_call" and (turn.raw or "").strip() and turn.ours and turn.ours.verdict != "clean":
             if turn.sounding in self.open or len(self.open) < _MOST_BRANCHES:
                 self.open[turn.sounding] = Poisoned(turn.position, turn.agent or "")
         elif turn.kind in ("response", "tool_call") and not turn.failure:
@@ -50,12 +50,6 @@ class PoisonedHistories(Observer):
             if refusals.count >= LEAST:
                 positions = [poisoned.call, *refusals.positions][:MOST_TURNS]
                 yield MarkedTurns(positions, refusals.count + 1), {"tool": poisoned.tool, "refused": refusals.count}
-
-
-def malformed(turn: TurnView) -> bool:
-    """Whether the arguments of a native call are a text that no decoder of JSON takes."""
-    written = turn.kind == "tool_call" and bool((turn.raw or "").strip())
-    return written and turn.ours is not None and turn.ours.verdict != "clean"
 
 
 def refused(turn: TurnView) -> bool:

@@ -93,7 +93,7 @@ class ExhaustedTurns(Observer):
         if turn.answers is not None and branch is not None and turn.answers == branch.last:
             branch.unread -= branch.last_failed
             branch.last_failed = True
-        elif turn.raw and len(turn.raw) < _LOOKED_AT and _says_used_up(turn.raw):
+        elif turn.raw and len(turn.raw) < _LOOKED_AT and _used_up.search(turn.raw):
             last = branch.last if branch is not None else self.newest
             self._mark(place, turn.position if last < 0 else last)
             self.announced.add(place)
@@ -103,12 +103,6 @@ class ExhaustedTurns(Observer):
         phase = place[0]
         if phase is not None and len(self.phases) < 3:
             self.phases.setdefault(phase)
-
-
-def _says_used_up(text: str) -> bool:
-    """Whether a text says that the turns are used up."""
-    low = text.lower()
-    return ("max" in low or "limit" in low) and _used_up.search(text) is not None
 
 
 def says(detail: Detail) -> str:

@@ -29,7 +29,8 @@ class AbsentModels(Observer):
 
     def see(self, turn: TurnView) -> None:
         if turn.kind == "error":
-            self._fail(turn.answers)
+            for speaker in (speaker for speakers in self.phases.values() for speaker in speakers.values()):
+                speaker.failed |= speaker.position == turn.answers
         elif turn.round is not None and turn.sounding is None:
             self._speak(turn, turn.round, turn.agent or turn.model)
 
@@ -51,12 +52,6 @@ class AbsentModels(Observer):
         before = speakers.get(name)
         first, raw = before.first if before else round_, (turn.raw or "")[:_LONGEST]
         speakers[name] = _Speaker(first, round_, turn.position, raw, turn.failed)
-
-    def _fail(self, position: int | None) -> None:
-        for speakers in self.phases.values() if position is not None else ():
-            for speaker in speakers.values():
-                if speaker.position == position:
-                    speaker.failed = True
 
 
 def _left_out(speaker: _Speaker, speakers: Iterable[_Speaker]) -> int:
