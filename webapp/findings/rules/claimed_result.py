@@ -29,10 +29,7 @@ _not_yet = re.compile(
     r"\b(?:once|when|if|until|after|before|cannot|can't|not|never|no|will|should|would|wait\w*|need)\b[^.!?\n]{0,60}$",
     re.IGNORECASE,
 )
-
-_succeeded = re.compile(
-    r"\bsuccessfully (?:\w+ed|ran|wr\w+|sent|built)\b|\b(?:\w+ed|ran|written|sent|built) successfully", re.I
-)
+_succeeded = re.compile(r"\bsuccessfully (?:\w+ed|ran|sent|wr\w+)\b|\b(?:\w+ed|ran|sent|written) successfully", re.I)
 _admits = re.compile(r"\b(?:error\w*|fail\w*|however|but|although|unable|not|cannot|\w+n['’]t)\b", re.IGNORECASE)
 
 
