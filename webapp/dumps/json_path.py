@@ -4,7 +4,8 @@
 what a text holds as JSON; `{}` is that itself.
 
 Declared formats name several paths, `a.b|c`, of which the first counts at which more than an empty text, list or object
-stands, and tests: `a`, `!a`, `a=x|y`, `a:text`. With `[*]` one of all that the path leads to must pass.
+stands, and tests: `a`, `!a`, `a=x|y`, `a:text`, `a~x` (begins with), `a*x` (holds), `a@x` (has a key that begins with).
+With `[*]` one of all that the path leads to must pass.
 """
 
 from __future__ import annotations
