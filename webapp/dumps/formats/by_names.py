@@ -192,7 +192,8 @@ class NamedAnswers(Format):
         is_word = is_of_model and any(_OF_MODEL.search(_place(text)) for text in found)
         speaking = any(map(_is_sentence, found)) or is_called or is_word
         is_most = 2 * sum(map(bool, every)) >= len(every) or sum(map(bool, every)) == sum(map(bool, named)) > 1
-        asked_at = {text.path[:-2] for text in chain(*named) if text.side == "user" and isinstance(text.value, dict)}
+        last = {text.path[:-2]: text.side for text in chain(*named) if isinstance(text.value, dict)}
+        asked_at = {at for at, side in last.items() if side == "user"}
         called = [
             text for text in found if text.path[1:] and text.path[:-1] in asked_at and isinstance(text.value, str)
         ]
