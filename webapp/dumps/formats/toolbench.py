@@ -77,7 +77,7 @@ def _mentions_tree(head: DumpHead) -> bool:
 
 
 def _is_chain(value: Any) -> bool:
-    return isinstance(value, dict) and holds(value, "answer.answer_details or role next:list")
+    return isinstance(value, dict) and holds(value, "answer:object answer.answer_details or role next:list")
 
 
 def _tree(stem: str, value: dict[str, Any]) -> SessionEntries:
