@@ -45,8 +45,11 @@ def test_the_same_file_by_two_at_once(engine: sa.Engine, settings: Settings, db:
 
 
 def test_the_same_sessions_in_two_files_at_once(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
-    """Other bytes, the same sessions: each session is stored once, by whichever came first."""
-    results = together((settings, lines()), (settings, lines() + b"\n"))
+    """Other bytes, the same sessions: each session is stored once, by whichever came first.
+
+    They differ from the first byte on: a file that begins as a stored one is that one, grown.
+    """
+    results = together((settings, lines()), (settings, b"\n" + lines()))
     assert sum(done.new for done in results) == SESSIONS
     assert all_whole(db) == SESSIONS
     assert db.scalars(sa.select(Dump.state)).all() == ["done", "done"]

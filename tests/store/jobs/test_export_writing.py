@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -35,6 +36,7 @@ from tests.store.jobs.workers import disconnected
 from tests.store.made import CALL, Bring, entry, on_sqlite, windlass
 from webapp.config import BadSetting, Settings
 from webapp.store import tasks
+from webapp.store.db.ids import batched
 from webapp.store.exports import session_dump
 from webapp.store.files import StoreUnreachable, file_store
 from webapp.store.jobs import export_jobs, imports, worker
@@ -87,7 +89,7 @@ def test_no_filter_is_all_sessions_beyond_the_thousand_of_a_download(
 ) -> None:
     monkeypatch.setattr(sessions, "MOST_SELECTED", 3)
     monkeypatch.setattr("webapp.store.sessions.sessions._FOUND_AT_ONCE", 2)
-    monkeypatch.setattr(export_jobs, "_AT_ONCE", 2)
+    monkeypatch.setattr(export_jobs, "batched", partial(batched, size=2))
     for filters in (Filters(), Filters(q="run_code")):
         assert len(names(content(settings, exported(engine, settings, of_filters(filters))))) == len(HOSTILE)
 
