@@ -79,8 +79,8 @@ class Declared(Format):
             return 0
         samples = self._samples(head, objects)
         count, fitting = len(samples), sum("fit" in spec and holds(item, spec["fit"]) for item in samples)
-        enough = {"all": fitting == count, "any": fitting > 0, "over half": 2 * fitting > count}
-        if not ((enough | {"most": fitting > 0 and 2 * fitting >= count})[spec.get("of", "all")] and count):
+        least = {"all": count, "any": 1, "most": (count + 1) // 2, "over half": count // 2 + 1}[spec.get("of", "all")]
+        if not count or fitting < least:
             return 0
         marked = "mark" not in spec or any(holds(item, spec["mark"]) for item in samples)
         return spec["score"] if marked or _mentions(head, spec.get("mentions")) else 0
