@@ -97,7 +97,7 @@ def test_a_large_file_is_followed_and_cancelled_by_key(
 ) -> None:
     process, url = served
     page.goto(f"{url}/dumps")
-    page.set_input_files("#file", [log(tmp_path / "large.jsonl", 1500, 20, "large", 300)])
+    page.set_input_files("#file", [log(tmp_path / "large.jsonl", 4000, 20, "large", 300)])
     row = page.locator("tr[id^=job-]", has_text="large.jsonl")
     expect(row.locator("progress[value]")).to_be_visible()
     expect(row).to_contain_text(re.compile(r"(reading|scanning), [\d.]+ .?B of"))
