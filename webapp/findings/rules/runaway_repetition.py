@@ -1,10 +1,11 @@
-"""A response repeats itself in a loop, or the agent sends the same text or makes the same call repeatedly."""
+"""A response repeats itself in a loop, or the agent sends the same text or makes the same calls repeatedly."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView, code, number
 from webapp.findings.tool_calls import is_rejection
@@ -14,8 +15,8 @@ _SHORTEST = 1000
 """code points; a shorter text is not looked at, and so much of it must be repetition"""
 _TAIL = 48
 _ENOUGH = 10
-_IN_A_ROW = {"again": 4, "call": 5}
-"""from how many on the same text, or the same call with the same result, is told"""
+_IN_A_ROW = {"again": 4, "call": 5, "two": 4}
+"""from how many on the same text, the same call with the same result, or two such calls in turn are told"""
 _MOST_BRANCHES = 1000
 _LONG_ENOUGH = 40
 """code points that a text must have for the same one again to mean anything"""
@@ -28,8 +29,9 @@ class Repetitions(Observer):
         super().__init__(context)
         self.piece = ""
         self.times = 0
-        self.rows: dict[tuple[int | None, str, str | None], list[int]] = {}
+        self.rows: dict[tuple[int | None, str, Any], list[int]] = {}
         self.call: TurnView | None = None
+        self.odd: dict[int | None, bool] = {}
         self.again = {what: MarkedTurns() for what in _IN_A_ROW}
         self.longest = Counter[str]()
 
@@ -38,7 +40,8 @@ class Repetitions(Observer):
         if raw is None:
             return
         if turn.kind == "prompt":
-            self.rows.pop((turn.sounding, "call", None), None)
+            for who in (None, 0, 1):
+                self.rows.pop((turn.sounding, "call", who), None)
         elif turn.kind == "tool_result":
             self._result(turn, raw)
         elif len(raw) >= _SHORTEST and (ending := loop(raw)) is not None:
@@ -48,7 +51,9 @@ class Repetitions(Observer):
         if turn.kind == "tool_call":
             self.call = turn
         if turn.kind == "response":
-            self._row("again", turn, raw, turn.agent)
+            row = self._row((turn.sounding, "again", turn.agent), turn, raw)
+            if len(raw) >= _LONG_ENOUGH:
+                self._tell("again", row)
 
     def end(self) -> Iterator[tuple[MarkedTurns, Detail]]:
         yield from super().end()
@@ -65,24 +70,42 @@ class Repetitions(Observer):
         if call is not None and call.sounding == turn.sounding and not is_rejection(turn):
             text = f"{call.agent}\n{call.raw}\n{raw}"
             if not _waits.search(text, 0, 2 * _SHORTEST):
-                self._row("call", call, text)
+                self._call(call, text)
 
-    def _row(self, what: str, turn: TurnView, raw: str, who: str | None = None) -> None:
-        """Count how often the same comes in a row from one speaker: its hash, how often, and where at first."""
-        place, enough = (turn.sounding, what, who), _IN_A_ROW[what]
-        row = self.rows.get(place)
-        mark = text_hash(raw)
-        if row is None or row[0] != mark:
-            if row is not None or len(self.rows) < _MOST_BRANCHES:
-                self.rows[place] = [mark, 1, turn.position]
+    def _call(self, turn: TurnView, text: str) -> None:
+        """Count a call as the same one again, and as every other one, which two calls in turn are."""
+        branch = turn.sounding
+        if branch not in self.odd and len(self.odd) >= _MOST_BRANCHES:
             return
-        if len(row) < 2 + enough:
-            row.append(turn.position)
+        self._tell("call", self._row((branch, "call", None), turn, text))
+        self.odd[branch] = odd = not self.odd.get(branch, True)
+        place, beside = (branch, "call", int(odd)), (branch, "call", int(not odd))
+        is_first = place not in self.rows
+        row, other = self._row(place, turn, text), self.rows.get(beside)
+        if row[1] == 1 and not is_first:  # another call: what came in turn with the one before is over
+            self.rows.pop(beside, None)
+        elif other is not None and other[0] != row[0] and other[1] >= _IN_A_ROW["two"]:
+            self._tell("two", row, other)
+
+    def _row(self, place: tuple[int | None, str, Any], turn: TurnView, raw: str) -> list[int]:
+        """How often the same came in a row at a place: its hash, how often, where it did at first, and last."""
+        mark = text_hash(raw)
+        row = self.rows.get(place)
+        if row is None or row[0] != mark:
+            row = [mark, 0]
+            if place in self.rows or len(self.rows) < _MOST_BRANCHES:
+                self.rows[place] = row
         row[1] += 1
-        if row[1] >= enough and (what == "call" or len(raw) >= _LONG_ENOUGH):
-            for position in row[2:] if row[1] == enough else [turn.position]:
+        del row[2 + max(_IN_A_ROW.values()) :]
+        row.append(turn.position)
+        return row
+
+    def _tell(self, what: str, row: list[int], other: list[int] | None = None) -> None:
+        """Mark what came often enough: all of it when that shows, and then each that follows."""
+        if (times := row[1]) >= _IN_A_ROW[what]:
+            for position in sorted(row[2:] + (other or [])[2:]) if times == _IN_A_ROW[what] else row[-1:]:
                 self.again[what].add(position)
-            self.longest[what] = max(self.longest[what], row[1])
+            self.longest[what] = max(self.longest[what], times)
 
 
 def loop(raw: str) -> tuple[str, int] | None:
@@ -116,6 +139,8 @@ def says(detail: Detail) -> str:
         return f"the agent sent the same text {number(detail['times'], 'time')} in a row"
     if detail["what"] == "call":
         return f"the agent made the same call {number(detail['times'], 'time')} in a row, and got the same result"
+    if detail["what"] == "two":
+        return f"the agent made the same two calls in turn {number(detail['times'], 'time')}, and got the same results"
     piece = detail["piece"].strip()
     repeated = code(piece, 30) if piece else "white space"
     if detail["texts"] > 1:
