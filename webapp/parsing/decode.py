@@ -113,10 +113,20 @@ def scan(text: str, at: int, scanner: Scanner | None = None) -> tuple[Any, int]:
             except RuntimeError:  # no more threads can be had
                 raise deep from None
             value, end = decoding.result()
-    opened = text.count("{", at, end) + text.count("[", at, end) if end - at > DEEPEST else 0
-    if opened > DEEPEST and depth(value) > DEEPEST:
+    if end - at > DEEPEST and _may_be_deep(text[at:end]) and depth(value) > DEEPEST:
         raise RecursionError("maximum recursion depth exceeded while decoding")
     return value, end
+
+
+def _may_be_deep(text: str) -> bool:
+    """Whether a value may be nested too deep: too many of its brackets are left where empty pairs go, four times.
+
+    Of the strings an odd number of quotes stays between a bracket inside and one outside, which so are never a pair.
+    """
+    marks = text.replace("\\\\", "").replace('\\"', "").encode("utf-8", "surrogatepass").translate(None, _NO_MARKS)
+    for pair in (b'""', b"{}", b"[]", b"{}", b"[]"):
+        marks = marks.replace(pair, b"")
+    return len(marks) > DEEPEST - 4
 
 
 def read(text: str, at: int) -> tuple[int, Any, int]:
@@ -159,6 +169,7 @@ def _refuse(name: str) -> NoReturn:
     raise NotFinite(name)
 
 
+_NO_MARKS = bytes(byte for byte in range(256) if byte not in b'{}[]"')
 _BEGINS = frozenset('{["-0123456789tfnNI')
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _CONSTANT = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|(NaN|-?Infinity)', re.DOTALL)
