@@ -39,7 +39,9 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """The state of one response; `reason` says why it is neither kept nor broken, `more` counts what is left out."""
+    """The state of one response; `reason` says why it is neither kept nor broken, or what a kept one loses; `more`
+    counts what is left out.
+    """
 
     state: State
     tool: str | None = None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -26,6 +28,7 @@ def _refuse(constant: str) -> Any:
 _decoder = json.JSONDecoder(parse_constant=_refuse)
 _decode = json.JSONDecoder(strict=False).raw_decode
 _SPACE = re.compile(r"[ \t\n\r]*")
+_KEY_ENDS = re.compile(r'"[ \t\n\r]*:')
 _CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*+"|(NaN|-?Infinity)', re.DOTALL)
 Span = tuple[int, int]
 
@@ -115,7 +118,7 @@ def held_call(raw: str | None, tool: str | None, declaration: Declaration | None
         return contract
     worse = ("kept", "not_checked", "schema_mismatch")  # of a tool that is declared twice, that counts which is kept
     contracts = (fitted(raw or "", value, schema, contract, within) for schema in schemas)
-    return min(contracts, key=lambda contract: worse.index(contract.state))
+    return _with_what_is_lost(min(contracts, key=lambda contract: worse.index(contract.state)), raw, value)
 
 
 def _any_of(names: Sequence[str]) -> str:
@@ -163,7 +166,7 @@ def held_answer(
         return _unchecked(contract, reason)
     if broken is not None:
         return replace(contract, state="invalid_json", mismatches=(broken,))
-    return fitted(raw, value, declaration.answer_schema, contract)
+    return _with_what_is_lost(fitted(raw, value, declaration.answer_schema, contract), raw, value)
 
 
 def _read(raw: str) -> tuple[Any, Mismatch | None]:
@@ -200,6 +203,22 @@ def fitted(raw: str, value: Any, schema: str | None, kept: Contract, within: Seq
     errors.sort(key=lambda error: _place_in(validator.schema, error.schema_path))
     mismatches = tuple(_mismatch(error, raw, value, validator.schema, within) for error in errors[:MOST])
     return replace(kept, state="schema_mismatch", mismatches=mismatches, more=len(errors) - len(mismatches))
+
+
+def _with_what_is_lost(contract: Contract, raw: str | None, value: Any) -> Contract:
+    """The contract of a text that is JSON; where it is kept, with the key that an object has more than once."""
+    if contract.state != "kept" or (isinstance(value, dict) and len(_KEY_ENDS.findall(raw or "")) == len(value)):
+        return contract  # each colon behind a quote belongs to a key of this object
+    twice: list[str] = []
+
+    def noted(members: list[tuple[str, Any]]) -> None:
+        keys = Counter(key for key, _ in members)
+        twice.extend(key for key, count in keys.items() if count > 1)
+
+    with suppress(RecursionError):  # that many levels are read without a look at each
+        json.loads(raw or "{}", object_pairs_hook=noted)
+    words = f"the key {json.dumps(twice[0], ensure_ascii=False)[:80]} stands twice" if twice else ""
+    return replace(contract, reason=f"{words}, and the last value counts") if twice else contract
 
 
 def _place_in(schema: Any, path: list[str | int]) -> list[int]:
