@@ -77,7 +77,6 @@ ROLLED = {
         for topic, n in (("Ports", 0), ("Piers", 2))
     },
     "by_prompt": {f"User:\nWhich is it, {n}?\nAssistant:": [SAID[2 * n], SAID[2 * n + 1]] for n in range(2)},
-    "beside_a_model": [{"run": f"r{n}", "model": "gpt-4o", "explanation": said} for n, said in enumerate(SAID)],
     "thoughts_of_players": [
         {"player_type": "human", "thinking": "What a man has thought of it"},
         *({"player_type": "A cautious player", "thinking": said} for said in SAID),

@@ -77,6 +77,12 @@ _OF_MODEL = re.compile(
 _KEY = re.compile(r'"([^"\\]{1,60})"\s*:')
 _ANSWERED = re.compile(r"(?:response|completion|output|answer|generation|reply)s?", re.I)
 """names under which a mapping finds what a model answered, and hardly anything else"""
+_TELLS = re.compile(
+    r'"(?:\w+_)?(?:model(?:_?(?:name|id))?|llm)"\s*:\s*"\w|"(?:\w+_)?(?:output|completion)_?tokens"\s*:\s*\d'
+    r'|"(?:token_?)?(?:usage|tokens|counts)"\s*:\s*\{',
+    re.I,
+)
+"""keys that name the model, or what its answer took"""
 _FENCED = re.compile(r"^```[^\n]*\n[\s\S]*?^```", re.M)
 _REPR = re.compile(
     r"\s*(?:[\[{(]?(?:[\[{]?'[^'\n]{0,80}'[:,\]]|[\w.]{1,80}\(\w{1,40}=)|\{<[A-Z]\w{0,80}\.|\[[A-Z]\w{1,60}\(['\"]"
@@ -89,7 +95,7 @@ _LONGEST_SHOWN = 60
 
 
 class _Tried(NamedTuple):
-    arguments: str
+    mapping: dict[str, str]
     answers: int
     shown: list[str]
     named: str
@@ -156,9 +162,9 @@ def _what_to_do(head: DumpHead) -> list[str]:
         return ["What can be read: fencepost formats, and docs/formats.md.", *_whole(head), *_unnamed(head)]
     quoted = " and ".join(repr(text) for text in tried.shown)
     answers = f"{tried.answers:,} answer{'s' * (tried.answers != 1)}"
-    if_models = "If models wrote all of it, r" if "'agent=" in tried.arguments else "R"
+    if_models = "If models wrote all of it, r" if "agent" in tried.mapping else "R"
     return [
-        f"{if_models}ead it by a mapping: fencepost ingest {tried.arguments} {shlex.quote(head.filename)}",
+        f"{if_models}ead it by a mapping: fencepost ingest {_arguments(tried.mapping)} {shlex.quote(head.filename)}",
         f"Tried on its beginning, this gives {answers}, as {quoted}. What else can be read: fencepost formats.",
     ]
 
@@ -186,6 +192,16 @@ def _unnamed(head: DumpHead) -> list[str]:
     paths = [place.path for place in sorted(places, key=lambda place: -len(place.text or ""))[:MOST_NAMED]]
     words = "No name in it says what a model wrote. Its longest texts are at"
     return [f"{words} {', '.join(paths)}."] if paths and not is_crowded(head, 1) else []
+
+
+def evident(head: DumpHead) -> dict[str, str] | None:
+    """The mapping that would be advised, where what it reads is a model's by its name, or by keys around it."""
+    if head.shape not in _KINDS or (tried := _of_mappings(head)) is None:
+        return None
+    least = tried.answers if "agent" in tried.mapping else 1  # of several who speak, some may be people
+    is_named = _ANSWERED.fullmatch(tried.named) and not tried.named.startswith("answer")  # which may be the right one
+    is_told = is_named or len(_TELLS.findall(head.text)) >= least
+    return tried.mapping if is_told else None
 
 
 def _arguments(mapping: dict[str, str]) -> str:
@@ -253,7 +269,7 @@ def _tried(mapping: dict[str, str], beginning: bytes, filename: str) -> _Tried |
     if asking and "where" not in mapping:
         where = f"{mapping['raw'].rpartition('.')[0]}.{asking[0][0]}!={asking[0][1]}"
         return _tried({**mapping, "where": where}, beginning, filename)
-    return None if asking else _Tried(_arguments(mapping), len(answers), [_short(text) for text in spoken[:2]], named)
+    return None if asking else _Tried(mapping, len(answers), [_short(text) for text in spoken[:2]], named)
 
 
 def _short(text: str) -> str:

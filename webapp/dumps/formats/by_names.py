@@ -251,14 +251,15 @@ def _spoken(entry_texts: Iterable[NamedText]) -> list[NamedText]:
 
 
 def _once(entry_texts: Iterable[NamedText]) -> Iterator[NamedText]:
-    """Without what stands under another name, too: what was asked, or an answer both as a text and as a message."""
-    seen: dict[tuple[str, str], tuple[str, bool]] = {}
+    """Without what stands under another name, too: what was asked, or an answer in a list or as a message as well."""
+    seen: dict[tuple[str, str], NamedText] = {}
     for named_text in entry_texts:
-        is_text = isinstance(named_text.value, str)
         said = _said(named_text)
         if isinstance(said, str) and named_text.side != "result":
-            place, was_text = seen.setdefault((named_text.side, said), (_place(named_text), is_text))
-            if place != _place(named_text) and (named_text.side != "assistant" or was_text is not is_text):
+            first = seen.setdefault((named_text.side, said), named_text)
+            is_listed = named_text.path[:-2] == first.path[:-1] or first.path[:-2] == named_text.path[:-1]
+            is_other = is_listed or isinstance(first.value, str) is not isinstance(named_text.value, str)
+            if _place(first) != _place(named_text) and (named_text.side != "assistant" or is_other):
                 continue
         yield named_text
 

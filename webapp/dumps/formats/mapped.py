@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from webapp.dumps.advice import evident
 from webapp.dumps.base import Context, DumpHead, Format, Source
 from webapp.dumps.budget import BadDump
 from webapp.dumps.declared import Declared
@@ -21,6 +22,7 @@ from webapp.dumps.records import Entries, Entry, Problem, Turn
 from webapp.dumps.sessions import SessionEntries, Sessions, spilled
 from webapp.dumps.sqlite_tables import opened, opened_tables
 from webapp.dumps.stream import walk
+from webapp.dumps.values import as_object
 
 _FILLED = {**{name: name for name in (*TEXTS[1:], *NUMBERS, "cost")}, "time": "sent_at"}
 
@@ -140,7 +142,27 @@ class Mapped(Declared):
         return (place is not None and text_or_json(value) == wanted) is must
 
 
-plugin = Mapped()
+class Guessed(Mapped):
+    """What nothing else reads, by the mapping that its refusal would name, where a model is told in it; it says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.called, self.surest = "guessed", 1
+        self.shapes = "any other JSON in which a model is named, by a mapping that is guessed"
+
+    def sniff(self, head: DumpHead) -> int:
+        return int(evident(head) is not None)
+
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        return self.by(evident(head) or {}).sessions(source, head)
+
+    def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
+        yield from super().turns(entries, context)
+        named = ", ".join(f"{key}={path}" for key, path in as_object(context.get("mapping")).items())
+        yield Problem("the end of the session", f"no known shape: read by the mapping {named}; else use --map raw=…")
+
+
+plugins = (Mapped(), Guessed())
 
 
 def _alternatives(path: Steps, depth: int) -> Paths:

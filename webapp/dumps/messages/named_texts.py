@@ -3,62 +3,41 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path as File
 from typing import Any, Literal, NamedTuple
 
 from webapp.dumps.decoding import opened
 from webapp.dumps.messages.bodies import is_answer, is_served
-from webapp.dumps.messages.calls import CALL_LISTS, CAME_OF, TOOLS, came_of_call, named_call
+from webapp.dumps.messages.calls import CALL_LISTS, CAME_OF, TOOLS, as_json, came_of_call, named_call
 from webapp.dumps.messages.streams import in_pieces, is_event
-from webapp.dumps.values import are_messages, as_object
+from webapp.dumps.values import are_messages, as_object, is_speech
 
 Side = Literal["system", "user", "thinking", "assistant", "call", "result"]
 Path = tuple[str | int, ...]
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
-_ANSWERS = {
-    *("response", "responses", "completion", "completions", "output", "outputs", "answer", "answers", "reply"),
-    *("generation", "generations", "generated", "prediction", "predictions", "assistant", "sampled", "resp"),
-    *("replies", "result", "results", "solution", "patch", "antwort", "respuesta", "reponse", "return", "pred"),
-    *("回答", "回复", "输出", "応答", "답변", "응답", "ответ", "resposta", "risposta"),
-}
-_WEAK = {"result", "results", "solution", "patch", "return"}
-"""of these, which a verdict or a reference may stand under: they count where nothing else at their level answers"""
+_WORDS: dict[str, str] = tomllib.loads(File(__file__).parents[1].joinpath("names.toml").read_text("utf-8"))
+_NAMES = {kind: frozenset(words.split()) for kind, words in _WORDS.items()}
+_ANSWERS, _WEAK, _PROMPTS, _ELSE = (_NAMES[kind] for kind in ("answers", "weak", "prompts", "else"))
+_THOUGHTS, _REFERENCES, _BOTS, _SAYINGS = (_NAMES[kind] for kind in ("thoughts", "references", "bots", "sayings"))
 _JUDGED = {"passed", "correct", "is_correct", "verdict", "score", "grade", "action"}
 """keys beside which such a name holds what was judged of an answer, or what came of an action"""
 KEYED = {"options", "choices", "distractors"}
 """keys of an exam, beside which an answer is the right one, whoever gives it"""
 _RIGHT = {"answer", "answers"}
-_REFERENCES = {
-    *("expected", "gold", "reference", "references", "target", "targets", "truth", "ideal"),
-    *("annotation", "annotations", "retrieved", "preview", "variant"),
-}
-"""in keys below which nothing is what a model answered"""
-_PROMPTS = {
-    *("prompt", "prompts", "question", "query", "input", "inputs", "instruction", "user", "request", "message"),
-    *("messages", "msg", "task", "ask", "frage", "pregunta", "pergunta", "вопрос", "问题", "输入", "質問", "질문"),
-    *("attack", "jailbreak"),
-}
-_ELSE = {
-    *("correct", "incorrect", "stage", "strategy", "kwargs", "format", "schema", "config", "token", "tokens", "time"),
-    *("timestamp", "id", "ids", "usage", "type", "status", "code", "length", "count", "cost", "reason", "file"),
-    *("path", "url", "uri", "score", "scores", "metric", "metrics", "error", "errors", "dir", "name", "at", "ms", "ip"),
-    *("annotation", "annotations", "feedback", "review", "canonical", "label", "labels", "verdict", "grade", "test"),
-    *("tests", "passed", "context", "contexts", "latency", "slug", "hash", "created", "version", "parsed", "logprobs"),
-    *("headers", "template", "description", "hint", "relevancy", "relevance", "similarity", "correctness", "recall"),
-    *("precision", "faithfulness", "toxicity", "bias", "ts", "sha", "sql", "cypher", "source", "satisfaction", "role"),
-}
 _OF_SERVER = {"status", "success", "code", "error", "errors", "statusCode", "ok"}
-_THOUGHTS = {"thought", "thoughts", "think", "thinking", "reasoning", "reasoning_content", "thought_process"}
-_BOTS = {"agent", "bot", "ai", "chatbot", "machine", "model", "tutor"}
+_LOGGED = {"event", "event_type", "level", "levelname", "severity"}
+"""keys beside which a message is what a program says of itself"""
 _BESIDE: dict[str, tuple[Side, set[str]]] = {
     **dict.fromkeys(("ai", "bot", "chatbot"), ("assistant", {"user", "human", "you", "question", "query", "prompt"})),
     **dict.fromkeys(("final_text", "finalText"), ("assistant", {"model", "model_id", "model_name", "usage", "trace"})),
     **dict.fromkeys(("human", "you"), ("user", {"ai", "bot", "chatbot", "assistant"})),
 }
 """who speaks under a key where one of some others stands beside it"""
-_SAYINGS = {"utterance", "message", "text", "msg", "turn"}
-"""words of keys that together name what a model said"""
 _BODY = re.compile(r"\s*(?:\[\s*)?\{\s*\"")
+_ADDRESS = re.compile(r"<[\w. ]{1,120} at 0x[0-9a-f]+>")
+"""what Python prints of an object that says nothing"""
 _DEEPEST, _SHOWN = 8, 50
 _ORDER: dict[Side, int] = {"system": 0, "user": 1, "thinking": 2, "assistant": 3, "result": 4}
 
@@ -86,7 +65,8 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None, most: int |
     elif isinstance(value, str) and side == "result":
         yield NamedText(side, {"role": "tool", "content": value}, at)
     elif isinstance(value, str):
-        if side and value.strip() and not (side == "assistant" and is_served(None, value)):
+        says_nothing = side == "assistant" and (is_served(None, value) or _ADDRESS.fullmatch(value))
+        if side and value.strip() and not says_nothing:
             yield NamedText(side, value, at)
     elif isinstance(value, list) and value and all(map(is_event, value)):
         yield NamedText("assistant", value, at)
@@ -108,19 +88,41 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None, most: int |
         sides = [(_side(str(key), side, value), key) for key in value if not _REFERENCES & set(_words(str(key)))]
         sides = _answering(sides, value, at)
         is_answered = any(role == "assistant" and isinstance(value[key], str) for role, key in sides)
+        is_asked = any(role == "user" and _asks(value[key]) for role, key in sides)
         for key_side, key in sorted(sides, key=lambda pair: _ORDER[pair[0] or "assistant"]):
             below = value[key]
             if is_answered and key_side != "assistant" and isinstance(below, dict):  # in which the right one may be
                 below = {name: below[name] for name in below if name not in _RIGHT}
-            yield from named_texts(below, (*at, key), key_side, most)
+            found = list(named_texts(below, (*at, key), key_side, most))
+            if key_side == "assistant" and is_asked and not is_answered and not any(map(_is_said, found)):
+                found = list(_objects(below, (*at, key)))
+            yield from found
         for message in messages:
             yield NamedText("result" if message["role"] == "tool" else "call", message, at)
+
+
+def _asks(value: Any) -> bool:
+    """Whether it is what a model is asked: a text that speaks, messages, or a request that holds them."""
+    return is_speech(value) if isinstance(value, str) else are_messages(as_object(value).get("messages", value))
+
+
+def _is_said(named: NamedText) -> bool:
+    return named.side in ("assistant", "call", "thinking")
+
+
+def _objects(value: Any, at: Path) -> Iterator[NamedText]:
+    """What a model answered as JSON that was decoded: an object in which something is said, or several of them."""
+    for number, item in enumerate(value) if isinstance(value, list) else [(None, value)]:
+        texts = [text for inner in as_object(item).values() for text in (inner if isinstance(inner, list) else [inner])]
+        is_served_so = not _OF_SERVER.isdisjoint(as_object(item))
+        if any(isinstance(text, str) and is_speech(text) for text in texts) and not is_served_so:
+            yield NamedText("assistant", as_json(item), at if number is None else (*at, number))
 
 
 def _answering(sides: list[tuple[Side | None, str]], value: dict[str, Any], at: Path) -> list[tuple[Side | None, str]]:
     """Who speaks, without verdicts, right answers, and what was made of an answer that stands beside it as it came."""
     names = {key: _words(str(key)) for role, key in sides if role == "assistant"}
-    raw = {key for key in names if "raw" in names[key] and isinstance(value[key], str) and value[key]}
+    raw = {key for key in names if "raw" in names[key] and isinstance(value[key], str | list) and value[key]}
     is_judged = not value.keys().isdisjoint({*_JUDGED, *TOOLS}) or not all(map(_is_weak, names))
     others = {key for key in names if (raw and key not in raw) or (is_judged and _is_weak(key))}
     others |= _RIGHT if value.keys() & KEYED or at[-1:] == ("prompts",) else set()
@@ -175,6 +177,10 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
         return "user" if words[0] in ("user", "human") else "assistant"
     if key in ("data", "payload") or (key == "message" and around == "assistant" and not holder.keys() & _OF_SERVER):
         return _side_of_event(holder) or (around if key == "message" else None)
+    if words and words[0] in _NAMES["said"] | {"raw"} and _is_of_model(words, holder):
+        return "assistant"
+    if key in ("message", "msg") and around is None and holder.keys() & _LOGGED:
+        return None
     if _PROMPTS.intersection(words):
         return "user"
     if key in ("body", "raw"):
@@ -190,6 +196,14 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
     return "assistant" if key in ("a", "A") and holder.keys() & {"q", "Q"} else None
 
 
+def _is_of_model(words: list[str], holder: dict[str, Any]) -> bool:
+    """Whether a key beside what is said, or is kept as it came, names a model or an agent."""
+    beside = {word for other in holder for word in _words(str(other)) if isinstance(holder[other], str)}
+    asked = words[0] == "raw" and any(_asks(holder[other]) for other in holder if _PROMPTS & set(_words(str(other))))
+    is_known = words[0] != "raw" or words[-1] in _NAMES["raw"]
+    return is_known and (asked or not beside.isdisjoint(_NAMES["speakers"]))
+
+
 def _side_of_event(value: dict[str, Any]) -> Side | None:
     """Who speaks in a record that names what is said in it: {"type": "llm_response", "data": {…}}."""
     kinds = " ".join(str(value.get(key)).lower() for key in ("type", "event", "event_type", "kind"))
@@ -202,17 +216,9 @@ _MESSAGE_OF = re.compile(r"(user|human|assistant|ai|api|agent|bot|system)[_.-]?m
 _BY_USER = ("isCreatedByUser", "is_user", "isUser", "fromUser", "from_user", "isHuman", "is_human")
 _BY_BOT = ("isBot", "is_bot", "bot")
 """of who wrote a message, as Discord and Telegram have it"""
-_WHO = (
-    *("role", "_role", "role_type", "sender", "by", "from", "author", "speaker", "who", "sender_type"),
-    *("senderType", "author_type", "variant", "direction", "type"),
-)
-_NAMES = ("role", "type", "name")
+_WHO, SAID, _INNER = (tuple(_WORDS[key].split()) for key in ("who", "said_under", "said_in"))
+_NAMES_OF_ROLES = ("role", "type", "name")
 """who spoke, where that is an object"""
-SAID = (
-    *("content", "text", "message", "mes", "say", "said", "value", "body", "parts", "contentParts", "markdown"),
-    *("blocks", "utterance", "_content", "msg"),
-)
-_INNER = ("message", "response", "data", "node", "payload", "content")
 MODEL_NAMES = (
     r"(?:chatgpt|gpt|claude|grok|gemini|copilot|deepseek|llama|mistral|qwen|replika|meta ai|my ai|khoj)[\w .:\-]{0,40}"
 )
@@ -221,14 +227,8 @@ _ASKED_BY = r"user[_ ]?(?:input|prompt|query|question|request)|(?:llm|model)[_ ]
 _EVENTS = re.compile(rf"prompt|completion|tool_(?:call_)?(?:result|output)|{_ASKED_BY}|{_SAID_BY}")
 _OF_SERVERS = ("request", "response")
 """events named by what was said in them; a request or a response alone may be a server's"""
-_USERS = (
-    r"user|human|prompt|prompter|you|me|customer|patient|caller|guest|request|question|client|visitor|incoming|inbound|in"
-    rf"|{_ASKED_BY}"
-)
-_MODELS = (
-    r"assistant|ai|api|machine|(?:chat)?bot|model|response|answer|agent|llm|reply|completion|final(?:_answer)?"
-    rf"|tool_calls?|outgoing|outbound|out|{_SAID_BY}|{MODEL_NAMES}"
-)
+_USERS = rf"{'|'.join(_WORDS['users'].split())}|{_ASKED_BY}"
+_MODELS = rf"{'|'.join(_WORDS['models'].split())}|{_SAID_BY}|{MODEL_NAMES}"
 _ROLES = (
     ("user", re.compile(_USERS)),
     ("assistant", re.compile(_MODELS)),
@@ -275,7 +275,7 @@ def speaker(holder: dict[str, Any]) -> str | None:
             who = of_message[1]
         elif not (_EVENTS.fullmatch(str(who).lower()) or (key in _WHO and (key != "type" or who not in _OF_SERVERS))):
             continue
-        words = [who] if isinstance(who, str) else [as_object(who).get(name) for name in _NAMES]
+        words = [who] if isinstance(who, str) else [as_object(who).get(name) for name in _NAMES_OF_ROLES]
         for word in (word.strip().lower() for word in words if isinstance(word, str)):
             if role := next((role for role, pattern in _ROLES if pattern.fullmatch(word)), None):
                 return role
