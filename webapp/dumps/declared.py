@@ -8,9 +8,9 @@ them at least, `around` by what they stand in; one of its `hints` is in its text
   as if they were lines, each with what is `beside` the list.
 - each document is a session with `list` (a path to its entries), `tree` (to messages by their ids) or `each` (itself).
   Texts beside the list are entries `before` and `after` it; of entries that are lists `pairs` are the keys.
-- rows of a SQLite `table`, by `row_session`; those of another are `about` the sessions; columns that are `texts` stay
-  so, though they hold JSON. With `list` or `tree` a row is
-  a document.
+- rows of a SQLite `table`, by `row_session`, but those that stand in `unless`, too; those of another are `about` the
+  sessions, `about_as` a member of what is known of one. Columns that are `texts` stay so, though they hold JSON. Rows
+  of other tables that name one are in it by `joins`. With `list` or `tree` a row is a document.
 - else lines, items of a list or the document, by `session`.
 
 `sort` orders a session's entries by time; consecutive ones that pass the first tests of `runs` and are equal in what
@@ -40,7 +40,7 @@ from webapp.dumps.programs import Program
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import by_time, each_session, spilled
 from webapp.dumps.spans.attributes import id_hex
-from webapp.dumps.sqlite_tables import opened, opened_tables, plain
+from webapp.dumps.sqlite_tables import joined_rows, opened_tables, plain
 from webapp.dumps.values import as_list, as_object, id_text, moment, short_title, text
 
 _LOOKED_AT = 20
@@ -226,24 +226,21 @@ class Declared(Format):
         """Rows of a table by their session, with texts that are JSON opened."""
         spec, key = self.spec, self.spec.get("row_session")
         with opened_tables(source) as tables, spilled() as aside:
-            table = next(name for name in spec["table"].split("|") if name in tables.names)
-            rows = enumerate(tables.rows(table, *spec.get("order", ())), start=1)
+            table = next((name for name in spec["table"].split("|") if name in tables.names), spec["table"])
+            rows = enumerate(joined_rows(tables, table, spec, spec.get("texts", ())), start=1)
             if key is None and self._is_each:
-                yield from each_session(
-                    ((f"{table}, row {n}", opened(row)) for n, row in rows), source.stem, self._session
-                )
+                yield from each_session(((f"{table}, row {n}", row) for n, row in rows), source.stem, self._session)
                 return
-            for number, row in rows:
-                value = opened(row) | {name: row[name] for name in spec.get("texts", ()) if name in row}
+            others = {row.get("id") for row in tables.rows(spec.get("unless", ""))}
+            for number, value in ((number, row) for number, row in rows if row.get("id") not in others):
                 inner = at(value, spec.get("entry", "."))[0]
                 name = id_text(at(value, key)[0]) if key else None
                 place = f"{table}, row {number}"
                 for index, item in enumerate(self._paired(inner) if isinstance(inner, list) else [inner]):
                     entry = item if isinstance(item, dict) else {"value": item}
                     aside.put(name or source.stem, 0, f"{place}[{index}]" if isinstance(inner, list) else place, entry)
-            about = (
-                {id_text(row.get("id")): plain(row) for row in tables.rows(spec["about"])} if "about" in spec else {}
-            )
+            beside = ((id_text(row.get("id")), plain(row)) for row in tables.rows(spec.get("about", "")))
+            about = {name: {spec["about_as"]: row} if "about_as" in spec else row for name, row in beside}
             for name, entries in aside.sessions():
                 yield replace(self.named(name, about.get(name, {}), entries), name=name)
 

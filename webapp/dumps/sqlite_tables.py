@@ -11,7 +11,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -19,7 +19,9 @@ from typing import Any, BinaryIO
 
 from webapp.dumps import decoding
 from webapp.dumps.budget import PIECE, BadDump, Budget, TooLarge
+from webapp.dumps.json_path import at
 from webapp.dumps.records import Problem
+from webapp.dumps.sessions import spilled
 from webapp.dumps.source import Source
 
 _TABLES = "SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name"
@@ -190,6 +192,25 @@ def plain(row: dict[str, Any]) -> dict[str, Any]:
 def opened(row: dict[str, Any]) -> dict[str, Any]:
     """As `plain`, with what columns hold as JSON text."""
     return {key: decoding.opened(value) for key, value in plain(row).items()}
+
+
+def joined_rows(tables: Tables, table: str, spec: dict[str, Any], texts: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """The rows of a table in the `order` of a declared format, with what columns hold as JSON but those that are
+    `texts`; `columns` gives those that are taken other names.
+
+    Each has the rows of other tables that name it, its `joins`, in lists of their own.
+    """
+    with ExitStack() as stack:
+        joins = [(join, stack.enter_context(spilled())) for join in spec.get("joins", ())]
+        for join, aside in joins:
+            for row in joined_rows(tables, join["table"], join, texts):
+                aside.put(str(row.get(join["by"])), 0, "", at(row, join.get("entry", "."))[0])
+        for row in tables.rows(table, *spec.get("order", ())):
+            value = opened(row) | {name: cell for name, cell in plain(row).items() if name in texts or "*" in texts}
+            columns = spec.get("columns", dict(zip(value, value, strict=True)))
+            keys = ((join["into"], str(row.get(join.get("on", "id"))), aside) for join, aside in joins)
+            taken = {name: value.get(column) for name, column in columns.items()}
+            yield taken | {into: [inner for _, inner in aside.of(key)] for into, key, aside in keys}
 
 
 _SQLITE = b"SQLite format 3\0"

@@ -10,7 +10,6 @@ from typing import Any
 from webapp.dumps.archive_members import zip_objects
 from webapp.dumps.base import DumpHead, Entry, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
-from webapp.dumps.decoding import json_or_none
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import microseconds, spilled
 from webapp.dumps.sqlite_tables import Tables, opened_tables, plain
@@ -27,29 +26,7 @@ class OpenCode(Declared):
         return super().sniff(head)
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        reader = {"sqlite": _of_database, "zip": _stored}.get(head.shape)
-        return super().sessions(source, head) if reader is None else reader(source)
-
-
-def _of_database(source: Source) -> Sessions:
-    """The sessions of opencode.db: messages and parts are JSON texts in rows that name their session and message."""
-    with opened_tables(source) as tables:
-        about = {row.get("id"): plain(row) for row in tables.rows("session")}
-        rows = tables.rows("message", "session_id", "time_created", "id")
-        for ident, messages in groupby(rows, lambda row: row.get("session_id")):
-            extra = {"info": about[ident]} if ident in about else {}
-            joined = (_joined(tables, row) for row in messages)
-            title = text(as_object(extra.get("info")).get("title"))
-            yield SessionEntries(id_text(ident) or source.stem, joined, title, extra=extra)
-
-
-def _joined(tables: Tables, row: dict[str, Any]) -> Entry | Problem:
-    """A message with its parts."""
-    at, info = f"message {row.get('id')}", json_or_none(str(row.get("data")))
-    if not isinstance(info, dict):
-        return Problem(at, "its data is no JSON object; skipped")
-    parts = sorted(tables.rows("part", message_id=str(row.get("id"))), key=lambda part: str(part.get("id")))
-    return at, {"id": row.get("id"), "info": info, "parts": [json_or_none(str(part.get("data"))) for part in parts]}
+        return _stored(source) if head.shape == "zip" else super().sessions(source, head)
 
 
 def _stored(source: Source) -> Sessions:
@@ -78,43 +55,10 @@ def _stored(source: Source) -> Sessions:
 
 class LlmLogs(Declared):
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        return _of_log(source) if head.shape == "sqlite" else super().sessions(source, head)
-
-
-def _of_log(source: Source) -> Sessions:
-    with opened_tables(source) as tables:
-        turns = {row["id"] for row in tables.rows("turns")}
-        yield from _conversations(tables, turns)
-        yield from _threads(tables)
-
-
-def _conversations(tables: Tables, turn_ids: set[Any]) -> Iterator[SessionEntries]:
-    names = {row["id"]: text(row.get("name")) for row in tables.rows("conversations")}
-    fragments = {row["id"]: row.get("content") for row in tables.rows("fragments")}
-    beside = {
-        "tool_calls": _by_response(tables.rows("tool_calls", "id")),
-        "tool_results": _by_response(tables.rows("tool_results", "id")),
-        "fragments": _by_response(tables.rows("prompt_fragments", "order"), fragments),
-        "system_fragments": _by_response(tables.rows("system_fragments", "order"), fragments),
-    }
-    rows = (row for row in tables.rows("responses", "conversation_id", "id") if row["id"] not in turn_ids)
-    for ident, responses in groupby(rows, lambda row: row.get("conversation_id") or row["id"]):
-        entries = (
-            (
-                f"response {row['id']}",
-                plain(row) | {key: of[row["id"]] for key, of in beside.items() if row["id"] in of},
-            )
-            for row in responses
-        )
-        yield SessionEntries(id_text(ident) or "conversation", entries, names.get(ident))
-
-
-def _by_response(rows: Iterable[dict[str, Any]], texts: dict[Any, Any] | None = None) -> dict[Any, list[Any]]:
-    by_response: dict[Any, list[Any]] = {}
-    for row in rows:
-        value = plain(row) if texts is None else texts.get(row.get("fragment_id"))
-        by_response.setdefault(row.get("response_id"), []).append(value)
-    return by_response
+        yield from super().sessions(source, head)
+        if head.shape == "sqlite" and "turns" in head.names:
+            with opened_tables(source) as tables:
+                yield from _threads(tables)
 
 
 def _threads(tables: Tables) -> Iterator[SessionEntries]:
