@@ -39,8 +39,8 @@ def test_a_folder_is_read_in_order_and_what_is_no_dump_is_passed_over(run: Run, 
     assert said[0] == f"● {logs / 'b.json'}: windlass, 1 session (1 new), 1 new turn"
     assert said[1] == f"● {logs / 'deep' / 'er' / 'a.json.gz'}: windlass, 1 session (1 new), 1 new turn"
     assert said[-1] == "2 files read, 2 skipped"
-    assert f"– 2 files skipped, the first {logs / 'empty.json'}: the log is empty" in done.stderr
-    assert "notes.bin" not in done.stderr
+    assert f"– {logs / 'empty.json'}: skipped. the log is empty\n" in done.stderr
+    assert f"– {logs / 'notes.bin'}: skipped. The log is not JSON" in done.stderr
     assert "fencepost ingest --map" not in done.stderr
     assert "hidden" not in done.stdout + done.stderr
 

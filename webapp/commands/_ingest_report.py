@@ -19,7 +19,7 @@ from webapp.visible import visible
 MOST_SHOWN = 10
 """problems of one file printed word for word"""
 MOST_ROWS = 200
-"""files in the table"""
+"""files in the table, and of those that were skipped"""
 
 
 def say(result: FileResult) -> None:
@@ -135,16 +135,17 @@ def _total(results: Sequence[FileResult]) -> str:
 
 
 def passed_over(results: Sequence[FileResult]) -> None:
-    """A line for each file of a folder that seems to be dialogue and was not read; one for all that are no dumps."""
+    """A line for each file of a folder that was not read, first those that seem to be dialogue."""
     for result in results:
         if result.speaks:
             click.echo(
                 visible(f"▲ {result.file}: not read, though it seems to be dialogue. {result.skipped}"), err=True
             )
     skipped = [result for result in results if result.skipped is not None and not result.speaks]
-    if skipped:
-        count, first = counted(len(skipped), "file"), f"{skipped[0].file}: {skipped[0].skipped}"
-        click.echo(visible(f"– {count} skipped, the first {first} (--json lists them all)"), err=True)
+    for result in skipped[:MOST_ROWS]:
+        say(result)
+    if (more := len(skipped) - MOST_ROWS) > 0:
+        click.echo(f"– and {counted(more, 'file')} more skipped (--json lists them all)", err=True)
 
 
 def document(results: Sequence[FileResult], dry_run: bool) -> dict[str, Any]:

@@ -80,8 +80,8 @@ def command(
 ) -> None:
     """Read the logs at each PATH (- for standard input; gzip, zstd, xz, bzip2 too) into the database.
 
-    A PATH is a file, a folder with everything below it, or a pattern. Files of a folder that are not logs are skipped;
-    one that seems to be dialogue is named with its reason. `fencepost formats` lists what can be read.
+    A PATH is a file, a folder with everything below it, or a pattern. Files of a folder that are not logs are skipped,
+    each named with its reason. `fencepost formats` lists what can be read.
     Nothing is stored twice; new turns are added to their sessions; a new --map replaces what the previous one read.
     Exits with 0 when every file was read, with 1 when a file could not be read (the others are stored), when answers
     are missing, when dialogue in a folder was not read (without --skip-unknown) or no log was found, with 2 when used
