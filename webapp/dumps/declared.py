@@ -39,7 +39,7 @@ from webapp.dumps.messages.turns import each_filled, each_with, event_turns, not
 from webapp.dumps.programs import Program
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import by_time, each_session, spilled
-from webapp.dumps.spans.attributes import id_hex
+from webapp.dumps.spans.logs import id_hex
 from webapp.dumps.sqlite_tables import joined_rows, opened_tables, plain
 from webapp.dumps.values import as_list, as_object, id_text, moment, short_title, text
 

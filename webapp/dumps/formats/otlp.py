@@ -17,8 +17,7 @@ from webapp.dumps.sessions import SpilledEntries, spilled
 from webapp.dumps.source import entry_or_problem
 from webapp.dumps.spans import logs
 from webapp.dumps.spans.answers import identity_of, is_outer, span_turns, spoken_for
-from webapp.dumps.spans.attributes import Attributes, is_bare
-from webapp.dumps.spans.logs import identity
+from webapp.dumps.spans.logs import Attributes, identity, is_bare
 from webapp.dumps.spans.requests import EntrySpan, opened_span
 from webapp.dumps.stream import walk
 from webapp.dumps.values import as_list, as_object

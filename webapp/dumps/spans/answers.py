@@ -12,7 +12,7 @@ from webapp.dumps.messages.pieces import Piece, call, content, joined, pieces, s
 from webapp.dumps.messages.requests import new_prompts, noted_answers
 from webapp.dumps.messages.turns import Conversation, each_filled, each_with, filled, spent, text_turns, turns_of
 from webapp.dumps.records import Turn, changed
-from webapp.dumps.spans.attributes import Attributes, id_hex
+from webapp.dumps.spans.logs import Attributes, id_hex
 from webapp.dumps.spans.requests import EntrySpan, blocks, flat_message, requested, span_declares, span_host, span_stop
 from webapp.dumps.values import are_messages, as_list, moment, text
 

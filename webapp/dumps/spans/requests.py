@@ -11,7 +11,7 @@ from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.metadata import hosts_of, stop, stop_of
 from webapp.dumps.messages.pieces import Piece, as_json, speaks
 from webapp.dumps.records import Stop
-from webapp.dumps.spans.attributes import Attributes, plain
+from webapp.dumps.spans.logs import Attributes, plain
 from webapp.dumps.values import as_list, as_object, text
 
 _BODIES = ("request_data", "gcp.vertex.agent.llm_request", "mlflow.spanInputs")

@@ -1,24 +1,27 @@
-"""Chats as editors store them: Cursor's database (state.vscdb), and Copilot's requests in VS Code."""
+"""Chats as programs store them: Cursor, Copilot in VS Code, OpenCode, and the log of Simon Willison's `llm`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, Literal
 
-from webapp.dumps.base import Conversation, DumpHead, SessionEntries, Sessions, Source
+from webapp.dumps.archive_members import zip_objects
+from webapp.dumps.base import Conversation, DumpHead, Entry, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
+from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import entries_of, nested
 from webapp.dumps.messages.pieces import Piece, call
-from webapp.dumps.messages.turns import error_turns, event_turns, text_turns, turns_of, with_usage
+from webapp.dumps.messages.turns import error_turns, text_turns, turns_of, with_usage
 from webapp.dumps.records import Entries, Problem, Turn
-from webapp.dumps.sqlite_tables import Tables, opened_tables
+from webapp.dumps.sessions import microseconds, spilled
+from webapp.dumps.sqlite_tables import Tables, opened_tables, plain
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 _TABLE = "cursorDiskKV"
 _CONVERSATION, _MESSAGE = "composerData:", "bubbleId:"
-_ROLES = {1: "user", 2: "assistant"}
 
 
 class CursorDatabase(Declared):
@@ -42,20 +45,11 @@ class CursorDatabase(Declared):
         if left_out := message_count - len(set(read_ids)):
             yield Problem(_TABLE, f"stored messages that no conversation lists, which were left out: {left_out:,}")
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
-        role = _ROLES.get(entry.get("type") or 0)
-        model = first_text(as_object(entry.get("modelInfo")), "modelName")
-        pieces = list(_pieces(entry))
-        if role == "assistant" and not any(piece.text for piece in pieces):  # what marks a step of the program
-            pieces = []
-            if any(as_object(block).get("content") for block in as_list(entry.get("codeBlocks"))):
-                conversation.notes.append("a message without a text holds blocks of code; they were left out")
-        turns = turns_of(pieces, role, conversation, model=model) if pieces else event_turns(role)
-        counts = as_object(entry.get("tokenCount"))
-        turns = with_usage(turns, {key: count for key, count in counts.items() if count})
-        if reason := first_text(as_object(entry.get("errorDetails")), "message", "error"):
-            turns = [*(placed for placed in turns if placed.raw), *error_turns(reason, "provider")]
-        return turns
+    def read_entry(self, entry: dict[str, Any], conversation: Declaring) -> list[Turn]:
+        counts = as_object(entry.get("tokenCount"))  # zeros where nobody counted
+        return with_usage(
+            super().read_entry(entry, conversation), {key: count for key, count in counts.items() if count}
+        )
 
 
 def _value(row: dict[str, Any]) -> Any:
@@ -71,22 +65,6 @@ def _linked(tables: Tables, ident: str, about: dict[str, Any], read_ids: list[st
         value = next((_value(row) for row in tables.rows(_TABLE, key=key)), None)
         read_ids.extend([key] if value is not None else [])
         yield (key, value) if isinstance(value, dict) else Problem(key, "a message that the conversation lists is gone")
-
-
-def _pieces(entry: dict[str, Any]) -> Iterator[Piece]:
-    """A message's thought, its text, and its call with what came of it."""
-    thought = as_object(entry.get("thinking"))
-    if text(thought.get("text")):
-        yield Piece("thinking", thought["text"])
-    if isinstance(entry.get("text"), str) and (entry["text"] or not entry.get("toolFormerData")):
-        yield Piece("text", entry["text"])
-    tool = as_object(entry.get("toolFormerData"))
-    if text(tool.get("name")) or tool.get("rawArgs") is not None:
-        ident, key = id_text(tool.get("toolCallId")), "rawArgs" if text(tool.get("rawArgs")) else "params"
-        call, name = {"id": ident, "name": tool.get("name"), "status": tool.get("status")}, text(tool.get("name"))
-        yield Piece.of_call(tool.get(key), name, ident, call)
-        answer = Piece.of_result(tool.get("result"), name, ident)
-        yield from [answer] if answer.text else ()
 
 
 class VsCodeChat(Declared):
@@ -211,4 +189,80 @@ def _shown_as(part: Any) -> tuple[Literal["text", "thinking", "other"], str]:
     return ("other", "") if said is None else ("text", said)
 
 
-plugins = (CursorDatabase("cursor_db"), VsCodeChat("vscode_chat"))
+_STORED = re.compile(r"(?:^|/)(session|message|part)/[^/]+/[^/]+\.json$")
+
+
+class OpenCode(Declared):
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape == "zip":
+            kinds = {match[1] for name in head.names if (match := _STORED.search(name))}
+            return 90 if {"message", "part"} <= kinds else 0
+        return super().sniff(head)
+
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        return _stored(source) if head.shape == "zip" else super().sessions(source, head)
+
+
+def _stored(source: Source) -> Sessions:
+    """The sessions of a storage folder: messages by their files' names, parts under the messages that they name."""
+    infos: dict[str, dict[str, Any]] = {}
+    with spilled() as messages, spilled() as parts:
+        for entry in zip_objects(source, _STORED):
+            if isinstance(entry, Problem):
+                yield entry
+                continue
+            at, value = entry
+            kind, holder, _ = at.split("/")[-3:]
+            if kind == "session":
+                infos[id_text(value.get("id")) or holder] = value
+            elif kind == "message":
+                when = microseconds(as_object(value.get("time")).get("created"))
+                messages.put(id_text(value.get("sessionID")) or holder, when, at, value)
+            else:
+                parts.put(id_text(value.get("messageID")) or holder, 0, at, value)
+        of_message = {name: [value for _, value in listed] for name, listed in parts.sessions()}
+        for name, listed in messages.sessions():
+            joined = ((at, {"info": value, "parts": of_message.get(str(value.get("id")), [])}) for at, value in listed)
+            extra = {"info": infos[name]} if name in infos else {}
+            yield SessionEntries(name, joined, text(as_object(extra.get("info")).get("title")), extra=extra)
+
+
+class LlmLogs(Declared):
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        yield from super().sessions(source, head)
+        if head.shape == "sqlite" and "turns" in head.names:
+            with opened_tables(source) as tables:
+                yield from _threads(tables)
+
+
+def _threads(tables: Tables) -> Iterator[SessionEntries]:
+    messages = {row["hash"]: row for row in tables.rows("messages")}
+    parts: dict[Any, list[dict[str, Any]]] = {}
+    for row in tables.rows("parts", "message_hash", "position"):
+        parts.setdefault(row.get("message_hash"), []).append(plain(row))
+    names = {row["id"]: text(row.get("name")) for row in tables.rows("threads")}
+    for thread, turns in groupby(tables.rows("turns", "thread_id", "id"), lambda row: row.get("thread_id")):
+        yield SessionEntries(id_text(thread) or "thread", _thread(turns, messages, parts), names.get(thread))
+
+
+def _thread(
+    turns: Iterable[dict[str, Any]], messages: dict[Any, dict[str, Any]], parts: dict[Any, list[dict[str, Any]]]
+) -> Iterator[Entry]:
+    """The messages of a thread, each once: what a turn was asked, then what it answered."""
+    passed: set[Any] = set()
+    for turn in turns:
+        chain, at = [], turn.get("tip_message_hash")
+        while at in messages and at not in passed:
+            passed.add(at)
+            chain.append(at)
+            at = messages[at].get("parent_hash")
+        about = {key: turn.get(key) for key in ("model", "resolved_model", "datetime_utc")}
+        last = chain[0] if chain else None
+        for ident in reversed(chain):
+            counts = {key: turn.get(key) for key in ("input_tokens", "output_tokens")} if ident == last else {}
+            counts |= {"turn_row": plain(turn)} if ident == last else {}
+            value = {**plain(messages[ident]), **about, **counts, "turn": turn["id"], "parts": parts.get(ident, [])}
+            yield f"message {ident}", value
+
+
+plugins = (CursorDatabase("cursor_db"), VsCodeChat("vscode_chat"), OpenCode("opencode"), LlmLogs("llm_logs"))
