@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from webapp.parsing import Trace
 from webapp.store.db import database, types
-from webapp.store.db.dialect import change, insert_new
+from webapp.store.db.dialect import change, insert_new, insert_rows
 from webapp.store.db.ids import session_notes
 from webapp.store.models import (
     MODEL_KINDS,
@@ -210,7 +210,7 @@ def _traces(
 
 def _keep(connection: sa.Connection, new: list[rows.Row]) -> None:
     """Store parses, but for those that somebody else made meanwhile."""
-    connection.execute(_new_parse, new)
+    insert_rows(connection, _new_parse, new)
 
 
 def _write(connection: sa.Connection, sessions: Sequence[Any], states: list[SessionState]) -> None:
@@ -277,7 +277,7 @@ def _replace_facets(connection: sa.Connection, first: int, last: int, counted: M
     connection.execute(_forget_values, {"first": first, "last": last})
     values = sorted({pair for counts in counted.values() for pair in counts})
     if values:
-        connection.execute(_new_value, [{"name": name, "value": value} for name, value in values])
+        insert_rows(connection, _new_value, [{"name": name, "value": value} for name, value in values])
         rows = [
             {"session": session_id, "of": name, "is": value, "times": count}
             for session_id, counts in counted.items()
