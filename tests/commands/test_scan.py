@@ -6,13 +6,18 @@ import gzip
 import json
 import os
 import re
+import signal
+import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
+import click
+import pytest
 from click.testing import CliRunner, Result
 
 from tests import forking
@@ -50,6 +55,7 @@ def test_it_finds_the_logs_of_the_machine_and_names_what_is_broken(home: Path) -
     assert "broken: not cut" in result.stdout
     assert "Logs on this machine: Claude Code 1. No logs of Codex" in result.stdout
     assert "Looked at 2 responses in 1 session of 1 file (" in result.stdout
+    assert "✓ JSON read  ✓ calls ran  ? arguments fit  ? names declared  ✗ not cut  ✓ answered" in result.stdout
     answer = document()
     assert states(answer) == {
         "json_read": "kept",
@@ -80,6 +86,36 @@ def test_nothing_found_is_no_good_news(home: Path, tmp_path: Path) -> None:
     result = scan(str(tmp_path / "empty"))
     assert "Looked at 0 responses in 0 sessions of 0 files" in result.stdout
     assert "✓" not in result.stdout
+
+
+def test_the_excerpt_is_drawn_as_parse_draws_it(home: Path) -> None:
+    shown = CliRunner().invoke(main, ["scan"], color=True).stdout
+    inserted = click.style("{+]}+}", fg="green", underline=True)
+    assert (
+        inserted in shown and inserted in CliRunner().invoke(main, ["parse"], 'It holds {"x": [1, 2', color=True).stdout
+    )
+
+
+def test_a_log_that_two_places_name_is_read_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / ".aider.chat.history.md").write_text("# aider chat started at 2026-11-24 10:00:00\n\n#### hi\n\nHello.\n")
+    monkeypatch.chdir(home)
+    answer = document("--since", "52w")
+    assert (answer["looked"]["programs"]["Aider"], len(answer["sessions"])) == (1, 2)
+
+
+@pytest.mark.parametrize("interrupt", [os.killpg, os.kill], ids=["of all its processes", "of it alone"])
+def test_ctrl_c_ends_with_what_is_known(tmp_path: Path, interrupt: Callable[[int, int], None]) -> None:
+    for number in range(3):
+        with (tmp_path / f"{number}.jsonl").open("w") as log:
+            log.writelines(claude_code("end_turn").replace("s-1", f"{number}-{each}") for each in range(4_000))
+    command = [sys.executable, "-m", "webapp", "scan", str(tmp_path)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    running: Any = subprocess.Popen(command, cwd=ROOT, start_new_session=True, **pipes)
+    children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+    until(lambda: len(children.read_text().split()) == 2)
+    interrupt(running.pid, signal.SIGINT)
+    said, errors = running.communicate(timeout=60)
+    assert "Interrupted: 3 files were not looked at." in said, errors
 
 
 def test_since_leaves_older_files_out_and_says_how_many(home: Path) -> None:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import wraps
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
@@ -136,6 +136,19 @@ def time_ago(text: str, now: datetime, units: str = "mhdw") -> datetime | None:
         return now - timedelta(**{_UNITS[match[2]]: int(match[1])})
     except OverflowError:
         raise click.UsageError(f"{text} ago is before the year 1") from None
+
+
+class TimeAgo(click.ParamType[datetime]):
+    """A time so long ago as a number and one of the `units` say: 30m, 12h, 7d, 4w."""
+
+    name = "time"
+
+    def __init__(self, units: str = "mhdw") -> None:
+        self._units = units
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        ago = time_ago(str(value), datetime.now(UTC), self._units)
+        return ago or self.fail(f"{value!r} is not a time such as 90d, 12w or 36h", param, ctx)
 
 
 class ProfileName(click.ParamType[str]):

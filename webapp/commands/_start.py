@@ -115,25 +115,29 @@ def shown(host: str) -> str:
 
 
 def serve(
-    app: WSGIApplication,
+    make: Callable[[Settings], WSGIApplication],
     settings: Settings,
     host: str,
     port: int,
-    threads: int,
-    stop_requested: Event,
+    threads: int = 8,
     begun: Callable[[str], object] = lambda _url: None,
+    *,
+    err: bool = False,
 ) -> None:
-    """Say where the app is served, also to `begun`, and serve it until interrupted."""
-    server = _bound(app, settings, host, port, threads)
-    try:
-        url = f"http://{shown(host)}:{server.effective_port}"
-        click.echo(f"Fencepost is at {url} (data in {settings.data}); Ctrl+C stops it")
-        sys.stdout.flush()
-        begun(url)
-        if not stop_requested.is_set():
-            server.run()  # waitress ends by itself if the signal comes while it serves
-    finally:
-        server.close()
+    """Say where the app that `make` gives is served, also to `begun`, until interrupted; `err` as by signals."""
+    with stopped_by_signals(err=err) as stop_requested:
+        with starting(settings):
+            app = make(settings)
+        server = _bound(app, settings, host, port, threads)
+        try:
+            url = f"http://{shown(host)}:{server.effective_port}"
+            click.echo(f"Fencepost is at {url} (data in {settings.data}); Ctrl+C stops it")
+            sys.stdout.flush()
+            begun(url)
+            if not stop_requested.is_set():
+                server.run()  # waitress ends by itself if the signal comes while it serves
+        finally:
+            server.close()
 
 
 def _bound(app: WSGIApplication, settings: Settings, host: str, port: int, threads: int):  # type: ignore[no-untyped-def]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 import click
 
@@ -12,23 +12,12 @@ from webapp.store.jobs import pruning
 from webapp.store.jobs.pruning import Prunable, Pruned
 from webapp.visible import filesize
 
-
-def _before(_: click.Context, __: click.Parameter, text: str) -> datetime:
-    """No minutes: 3m would be taken for months."""
-    before = _arguments.time_ago(text, datetime.now(UTC), "hdw")
-    if before is None:
-        raise click.BadParameter(f"{text!r} is not a time such as 90d, 12w or 36h")
-    return before
+AGE = _arguments.TimeAgo("hdw")  # no minutes: 3m would be taken for months
 
 
 @click.command("prune")
 @click.option(
-    "--older-than",
-    "before",
-    callback=_before,
-    required=True,
-    metavar="AGE",
-    help="90d, 12w or 36h without a new turn.",
+    "--older-than", "before", type=AGE, required=True, metavar="AGE", help="90d, 12w or 36h without a new turn."
 )
 @click.option(
     "--keep",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import signal
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import webbrowser
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from concurrent.futures.process import BrokenProcessPool
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -19,13 +22,15 @@ from webapp import jsontext
 from webapp.commands import _arguments, _terminal
 from webapp.config import Settings
 from webapp.exports.redaction import Redactor
+from webapp.exports.textmarks import TextPiece
 from webapp.parsing.words import counted
 from webapp.scan import files, reports
 from webapp.scan.reports import SEVERITIES, Scan
 from webapp.scan.scanning import ScannedFile, scan_file
-from webapp.visible import filesize, visible
+from webapp.visible import filesize
 
-DEFAULT_DAYS = "7d"
+DEFAULT = timedelta(days=7)
+"""how far back without a PATH"""
 SMALL = 4 << 20
 """bytes of all files together up to which no further process is worth its start"""
 _PATIENCE = 2
@@ -33,7 +38,12 @@ _PATIENCE = 2
 
 
 @click.command("scan")
-@click.option("--since", metavar="TIME", help="Only what is younger, e.g. 12h, 7d, 4w. Without PATH: 7d.")
+@click.option(
+    "--since",
+    type=_arguments.TimeAgo(),
+    metavar="TIME",
+    help="Only what is younger, e.g. 12h, 7d, 4w. Without PATH: 7d.",
+)
 @click.option("--all", "every", is_flag=True, help="Print every session that breaks a check, not the worst ten.")
 @click.option(
     "--home",
@@ -52,7 +62,7 @@ _PATIENCE = 2
 @click.option("--open", "opened", is_flag=True, help="Ingest what was scanned, and open the worst turn in a browser.")
 @click.argument("paths", nargs=-1, metavar="[PATH]…")
 def command(
-    since: str | None,
+    since: datetime | None,
     every: bool,
     home: str | None,
     fail_on: str,
@@ -74,14 +84,16 @@ def command(
     """
     if home is not None:
         _arguments.runnable(home)
-    logs = _found(paths, since)
-    scan = _scanned(logs, _moment(since if since or paths else DEFAULT_DAYS), home, quiet=as_json)
+    if since is None and not paths:
+        since = datetime.now(UTC) - DEFAULT
+    moment = since.timestamp() if since else None
+    scan = _scanned(_found(paths, moment), moment, home, quiet=as_json)
     report, excerpts = reports.document(scan), reports.excerpts(scan, redactor.text if redactor else str)
     report = reports.masked(report, redactor) if redactor else report
     if as_json:
         click.echo(jsontext.portable(report))
     else:
-        click.echo("\n".join(map(visible, reports.text(report, excerpts, every=every))))
+        click.echo("\n".join(reports.text(report, excerpts, _drawn, every=every)))
     for target, written in ((sarif, reports.sarif), (junit, reports.junit)):
         if target:
             _write(target, written(report))
@@ -92,10 +104,12 @@ def command(
     sys.exit(1 if scan.breaks(fail_on) else 0)
 
 
+def _drawn(line: list[TextPiece]) -> str:
+    return "".join(_terminal.folded(line, sys.maxsize))
+
+
 def _open_worst(scan: Scan, home: str | None) -> None:
     """Store the scanned files, open the worst turn, and serve it unless a server with these data does so already."""
-    import webbrowser
-
     from webapp.app import running_app  # the server, which a scan does without
     from webapp.commands import _start
 
@@ -112,10 +126,7 @@ def _open_worst(scan: Scan, home: str | None) -> None:
         """Beside the server: some browsers are waited for, and they wait for its answer."""
         Thread(target=webbrowser.open, args=(at + path,), daemon=True).start()
 
-    with _start.stopped_by_signals(err=True) as stop_requested:
-        with _start.starting(settings):
-            app = running_app(settings)
-        _start.serve(app, settings, host, port, 8, stop_requested, show)
+    _start.serve(running_app, settings, host, port, begun=show, err=True)
 
 
 def _stored(scan: Scan, settings: Settings, home: str | None) -> str:
@@ -152,57 +163,46 @@ def _answers(url: str) -> bool:
         return False
 
 
-def _found(paths: Sequence[str], since: str | None) -> files.FoundLogs:
+def _found(paths: Sequence[str], since: float | None) -> files.FoundLogs:
     missing = [path for path in paths if not os.path.lexists(path)]
-    if missing:
-        raise click.UsageError(f"there is no file or folder {click.format_filename(missing[0])!r}")
-    if paths:
-        return files.below(paths, _moment(since))
-    return files.on_this_machine(os.environ, Path.cwd(), _moment(since or DEFAULT_DAYS))
-
-
-def _moment(since: str | None) -> float | None:
-    """Seconds since 1970, so long ago as "12h" or "7d" say; a usage error for anything else."""
-    if since is None:
-        return None
-    moment = _arguments.time_ago(since, datetime.now(UTC))
-    if moment is None:
-        raise click.UsageError(f"--since takes a number and m, h, d or w, as in 7d, not {since!r}")
-    return moment.timestamp()
+    _arguments.refuse(missing, f"there is no file or folder {missing and click.format_filename(missing[0])!r}")
+    return files.below(paths, since) if paths else files.on_this_machine(os.environ, Path.cwd(), since)
 
 
 def _scanned(logs: files.FoundLogs, since: float | None, home: str | None, *, quiet: bool) -> Scan:
-    """All files scanned, on two processors where there is much to read; what is known where somebody interrupts."""
+    """All files scanned; what is known where somebody interrupts, or a process that reads is killed."""
     total, bytes_read, responses = sum(file.bytes for file in logs.files), 0, 0
     if not quiet:
         click.echo(f"Looking at {counted(len(logs.files), 'file')} ({filesize(total)}), newest first", err=True)
-    scan = Scan(logs, [])
-    with _terminal.bar("scanning", hidden=quiet) as tell, _each(logs.files, since, home, total) as scanned:
+    scan, work = Scan(logs, []), partial(scan_file, since=since, home=home)
+    with _terminal.bar("scanning", hidden=quiet) as tell:
         try:
-            for file in scanned:
+            for file in _each(logs.files, work, is_much=total > SMALL):
                 scan.files.append(file)
                 bytes_read, responses = bytes_read + file.file.bytes, responses + file.responses
                 progress = f"{len(scan.files):,} of {len(logs.files):,} files, {counted(responses, 'response')}, bytes"
                 tell(bytes_read, total, progress)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, BrokenProcessPool):
             scan.complete = False
     return scan
 
 
-@contextmanager
 def _each(
-    log_files: Sequence[files.LogFile], since: float | None, home: str | None, total: int
-) -> Iterator[Iterable[ScannedFile]]:
-    work = partial(scan_file, since=since, home=home)
-    if total <= SMALL or (os.cpu_count() or 1) < 2 or len(log_files) < 2:
-        yield map(work, log_files)
+    log_files: Sequence[files.LogFile], work: Callable[[files.LogFile], ScannedFile], *, is_much: bool
+) -> Iterator[ScannedFile]:
+    """What comes of each file, on two processors where there is much to read; those end with whoever asks for it."""
+    if not is_much or (os.cpu_count() or 1) < 2 or len(log_files) < 2:
+        yield from map(work, log_files)
         return
     with ProcessPoolExecutor(2) as pool:
-        futures = [pool.submit(work, file) for file in log_files]
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # so that its processes never get it
         try:
-            yield (future.result() for future in as_completed(futures))
+            futures = [pool.submit(work, file) for file in log_files]
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+            yield from (future.result() for future in as_completed(futures))
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()
 
 
 def _write(target: str, text: str) -> None:

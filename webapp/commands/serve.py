@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from webapp import logs, memory
@@ -31,7 +33,4 @@ def command(host: str, port: int, examples: bool, threads: int) -> None:
         return
     from webapp.app import running_app  # brings all pages, which a worker has no use for
 
-    with _start.stopped_by_signals() as stop_requested:
-        with _start.starting(settings):
-            app = running_app(settings, examples=examples)
-        _start.serve(app, settings, host, port, threads, stop_requested)
+    _start.serve(partial(running_app, examples=examples), settings, host, port, threads)

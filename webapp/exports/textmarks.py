@@ -60,16 +60,16 @@ def is_read(stretch: Stretch) -> bool:
     return stretch.attempt is not None and stretch.attempt.outcome == "accepted"
 
 
-def pieces(line: DrawnLine) -> Iterator[TextPiece]:
-    """The line's pieces from left to right, with brackets where what was read begins and ends."""
+def pieces(line: DrawnLine, most: int = MOST_PIECES, longest: int = LONGEST_PIECE) -> Iterator[TextPiece]:
+    """The line's pieces from left to right, each clipped, with brackets where what was read begins and ends."""
     stretches = (stretch for stretch in line.stretches if not stretch.feed)
-    runs = [list(group) for _, group in islice(groupby(stretches, key=_look), MOST_PIECES + 1)]
+    runs = [list(group) for _, group in islice(groupby(stretches, key=_look), most + 1)]
     owner = None
-    for run, following in zip_longest(runs[:MOST_PIECES], runs[1:]):
+    for run, following in zip_longest(runs[:most], runs[1:]):
         if run is not None:
-            yield from _run(run, owner, following[0].attempt if following else None)
+            yield from _run(run, owner, following[0].attempt if following else None, longest)
             owner = run[0].attempt
-    if len(runs) > MOST_PIECES:
+    if len(runs) > most:
         yield TextPiece(" … more of this line is not shown", "more")
 
 
@@ -77,7 +77,7 @@ def _look(stretch: Stretch) -> tuple[Any, ...]:
     return stretch.kind, stretch.edit, stretch.attempt and stretch.attempt.span, stretch.fault
 
 
-def _run(run: list[Stretch], before: Attempt | None, after: Attempt | None) -> Iterator[TextPiece]:
+def _run(run: list[Stretch], before: Attempt | None, after: Attempt | None, longest: int) -> Iterator[TextPiece]:
     first, last, owner = run[0], run[-1], run[0].attempt
     accepted = owner if is_read(first) else None
     if accepted and first.start == accepted.span.start and before is not owner:
@@ -86,7 +86,7 @@ def _run(run: list[Stretch], before: Attempt | None, after: Attempt | None) -> I
         yield TextPiece("▲", "fault")
     opener, closer = WRITTEN.get(first.kind, ("", ""))
     look = first.kind if opener else "read" if accepted else "text"
-    yield TextPiece(f"{opener}{clipped(''.join(stretch.text for stretch in run), LONGEST_PIECE)}{closer}", look)
+    yield TextPiece(f"{opener}{clipped(''.join(stretch.text for stretch in run), longest)}{closer}", look)
     if accepted and last.end == accepted.span.end and after is not owner and not _goes_on(accepted, last):
         yield TextPiece("⟧", "bracket")
 

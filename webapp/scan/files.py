@@ -79,7 +79,7 @@ def on_this_machine(environ: Mapping[str, str], here: Path, since: float | None)
     logs, names = FoundLogs(), folders(environ, here)
     for program in PLACES:
         before = len(logs.files)
-        for root, pattern in logs_of(program, names):
+        for root, pattern in dict.fromkeys(logs_of(program, names)):  # one folder may have two names
             if root.is_dir():
                 _add(logs, sorted(set(_matching(root, pattern, logs))), root, program)
         logs.programs[program] = len(logs.files) - before

@@ -14,19 +14,20 @@ from webapp import __version__
 from webapp.exports import textmarks
 from webapp.exports.formats import html
 from webapp.exports.redaction import Redactor
+from webapp.exports.textmarks import TextPiece
 from webapp.parsing import parse
 from webapp.parsing.drawing import Drawing, telling
 from webapp.parsing.words import counted
 from webapp.scan.checks import CHECKS
 from webapp.scan.files import FoundLogs, locate
 from webapp.scan.scanning import ScannedFile, ScannedSession
-from webapp.visible import clipped, filesize, visible
+from webapp.visible import filesize, visible
 
-Excerpts = Sequence[list[str]]
-"""lines of text for each session of a document"""
+Excerpts = Sequence[list[list[TextPiece]]]
+"""marked lines for each session of a document"""
 SEVERITIES = ("low", "medium", "high")
 WORST, MOST_FILES = 10, 5
-MOST_LINES, LONGEST_LINE = 4, 240
+MOST_LINES, MOST_PIECES, LONGEST_PIECE = 4, 20, 80
 HELD, NOTHING = (
     "No check is broken in what was looked at.",
     "No session to check. Name a file or a folder, or see --since.",
@@ -131,39 +132,52 @@ def excerpts(scan: Scan, hide: Callable[[str], str]) -> Excerpts:
     return [_excerpt(hide(turn.raw)) if turn and turn.raw else [] for turn in worst]
 
 
-def _excerpt(raw: str) -> list[str]:
+def _excerpt(raw: str) -> list[list[TextPiece]]:
     """The marked lines of a response, as `fencepost parse` draws them: [-removed-], {+inserted+}, ⟦read⟧."""
     lines = Drawing(raw, telling(parse(raw))).marked_lines(0, MOST_LINES)
-    return [clipped("".join(piece.text for piece in textmarks.pieces(line)), LONGEST_LINE) for line in lines]
+    return [list(textmarks.pieces(line, MOST_PIECES, LONGEST_PIECE)) for line in lines]
 
 
-def text(document: dict[str, Any], excerpts: Excerpts, *, every: bool) -> Iterator[str]:
-    """Lines for people: the worst sessions, or `every` one that breaks a check, the checks, and what was looked at."""
+def text(
+    document: dict[str, Any], excerpts: Excerpts, draw: Callable[[list[TextPiece]], str], *, every: bool
+) -> Iterator[str]:
+    """Lines for people: the worst sessions, or `every` one that breaks a check, the checks, and what was looked at.
+
+    `draw` gives the text of a marked line.
+    """
     broken = [pair for pair in zip(document["sessions"], excerpts, strict=True) if _broken(pair[0])]
     listed = broken if every else broken[:WORST]
     for number, (session, excerpt) in enumerate(listed, 1):
-        yield f"{number}. {session['title'] or session['id']}  [{session['severity']}; broken: {_words(session)}]"
-        yield f"   {session['sentence']}"
-        yield f"   {_place(session)}"
-        yield from (f"     {line}" for line in excerpt)
+        yield visible(f"{number}. {_title(session)}  [{session['severity']}; broken: {_words(session)}]")
+        yield from (visible(f"   {line}") for line in (session["sentence"], _place(session), _checklist(session)))
+        yield from (f"     {draw(line)}" for line in excerpt)
         yield ""
     if len(broken) > len(listed):
-        yield f"{len(broken) - len(listed)} more sessions break a check: --all prints them."
-        yield ""
-    if document["sessions"]:
-        yield f"{'':17} {'kept':>8} {'broken':>8} {'not knowable':>13}"
-    else:
-        yield NOTHING
+        yield f"{len(broken) - len(listed)} more sessions break a check: --all prints them.\n"
+    yield f"{'':17} {'kept':>8} {'broken':>8} {'not knowable':>13}" if document["sessions"] else NOTHING
     for check in document["checks"] if document["sessions"] else ():
-        why = f"  {check['why'][0]['reason']}" if check["why"] else ""
         counts = f"{check['kept']:>8,} {check['broken']:>8,} {check['unknown']:>13,}"
-        yield f"{MARKS[_state(check)]} {check['words']:15} {counts}{why}"
+        yield visible(f"{MARKS[_state(check)]} {check['words']:15} {counts}  {_why(check)}".rstrip())
     yield ""
-    yield from _looked(document)
+    yield from map(visible, _looked(document))
+
+
+def _title(session: dict[str, Any]) -> str:
+    return str(session["title"] or session["id"])
 
 
 def _words(session: dict[str, Any]) -> str:
     return ", ".join(CHECKS[name].words for name in _broken(session))
+
+
+def _checklist(session: dict[str, Any]) -> str:
+    """Each check with what came of it: `✓ JSON read  ✗ calls ran  ? not cut`."""
+    return "  ".join(f"{MARKS[result['state']]} {CHECKS[name].words}" for name, result in session["checks"].items())
+
+
+def _why(check: dict[str, Any]) -> str:
+    """The most frequent reason why it is not knowable."""
+    return str(check["why"][0]["reason"]) if check["why"] else ""
 
 
 def _place(session: dict[str, Any]) -> str:
@@ -182,10 +196,9 @@ def _looked(document: dict[str, Any]) -> Iterator[str]:
     looked, count = document["looked"], len(document["sessions"])
     unknowable = sum(check["unknown"] == count for check in document["checks"]) if count else 0
     responses, sessions, files = (counted(looked[f"{noun}s"], noun) for noun in ("response", "session", "file"))
-    yield (
-        f"Looked at {responses} in {sessions} of {files} ({filesize(looked['bytes'])}); {len(CHECKS)} checks"
-        + (f"; {unknowable} of them not knowable here." if unknowable else ".")
-    )
+    not_here = f"; {unknowable} of them not knowable here" if unknowable else ""
+    size = filesize(looked["bytes"])
+    yield f"Looked at {responses} in {sessions} of {files} ({size}); {len(CHECKS)} checks{not_here}."
     if not looked["complete"]:
         yield f"Interrupted: {looked['left_files']:,} files were not looked at."
     if older := [counted(looked[f"older_{noun}s"], noun) for noun in ("file", "session") if looked[f"older_{noun}s"]]:
@@ -220,22 +233,12 @@ def sarif(document: dict[str, Any]) -> str:
 
 def _sarif_results(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for session in document["sessions"]:
+        place = (session["worst"] or {}).get("place")
+        region = {"startLine": place["line"], "startColumn": place["column"]} if place else {"startLine": 1}
+        where = {"artifactLocation": {"uri": Path(session["file"]).as_posix()}, "region": region}
+        about = {"level": _LEVELS.get(session["severity"]), "locations": [{"physicalLocation": where}]}
         for name in _broken(session):
-            place = (session["worst"] or {}).get("place")
-            region = {"startLine": place["line"], "startColumn": place["column"]} if place else {"startLine": 1}
-            yield {
-                "ruleId": name,
-                "level": _LEVELS.get(session["severity"], "warning"),
-                "message": {"text": visible(_message(session, name))},
-                "locations": [
-                    {
-                        "physicalLocation": {
-                            "artifactLocation": {"uri": Path(session["file"]).as_posix()},
-                            "region": region,
-                        }
-                    }
-                ],
-            }
+            yield {"ruleId": name, "message": {"text": visible(_message(session, name))}} | about
 
 
 def _broken(session: dict[str, Any]) -> list[str]:
@@ -280,14 +283,14 @@ def page(document: dict[str, Any], excerpts: Excerpts) -> str:
 
 def _row(check: dict[str, Any]) -> str:
     counts = "".join(f'<td class="n">{check[state]:,}</td>' for state in ("kept", "broken", "unknown"))
-    why = html.text(check["why"][0]["reason"]) if check["why"] else ""
-    return f"<tr><td>{MARKS[_state(check)]}</td><th>{html.text(check['words'])}</th>{counts}<td>{why}</td></tr>"
+    mark, words, why = map(html.text, (MARKS[_state(check)], check["words"], _why(check)))
+    return f"<tr><td>{mark}</td><th>{words}</th>{counts}<td>{why}</td></tr>"
 
 
-def _section(session: dict[str, Any], excerpt: list[str]) -> str:
-    lines = "".join(f"{html.text(line)}\n" for line in excerpt)
-    return (
-        f"<h2>{html.text(session['title'] or session['id'])}</h2><p>{html.text(session['sentence'])}</p>"
-        f"<p>{session['severity']}; broken: {html.text(_words(session))}<br>{html.text(_place(session))}</p>"
-        + (f"<pre>{lines}</pre>" if lines else "")
+def _section(session: dict[str, Any], excerpt: list[list[TextPiece]]) -> str:
+    title, sentence, place, checks = map(
+        html.text, (_title(session), session["sentence"], _place(session), _checklist(session))
     )
+    lines = "".join(f"{html.text(''.join(piece.text for piece in line))}\n" for line in excerpt)
+    drawn = f"<pre>{lines}</pre>" if lines else ""
+    return f"<h2>{title}</h2><p>{sentence}</p><p>{session['severity']}<br>{checks}<br>{place}</p>{drawn}"
