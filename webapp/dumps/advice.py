@@ -162,7 +162,7 @@ def _what_to_do(head: DumpHead) -> list[str]:
         return ["What can be read: fencepost formats, and docs/formats.md.", *_whole(head), *_unnamed(head)]
     quoted = " and ".join(repr(text) for text in tried.shown)
     answers = f"{tried.answers:,} answer{'s' * (tried.answers != 1)}"
-    if_models = "If models wrote all of it, r" if "agent" in tried.mapping else "R"
+    if_models = "If models wrote all of it, r" if "agent" in tried.mapping or tried.mapping["raw"] == "$" else "R"
     return [
         f"{if_models}ead it by a mapping: fencepost ingest {_arguments(tried.mapping)} {shlex.quote(head.filename)}",
         f"Tried on its beginning, this gives {answers}, as {quoted}. What else can be read: fencepost formats.",

@@ -60,8 +60,9 @@ def _texts(value: Any, path: str, is_told: bool, by_writer: bool) -> Iterator[tu
         is_keyed = _are_alike(list(value.values()), by_writer)
         is_told = is_told or (not is_keyed and not _BESIDE.isdisjoint(value))
         for key, inner in value.items():
-            step = EACH if is_keyed else member(key).removeprefix("$")
-            yield from _texts(inner, f"{path}{step}", is_told, is_keyed and by_writer)
+            is_numbered = re.search(r"\d", key) is not None and isinstance(inner, list)  # by temperature, or by round
+            step = EACH if is_keyed or is_numbered else member(key).removeprefix("$")
+            yield from _texts(inner, f"{path}{step}", is_told or is_numbered, is_keyed and by_writer)
 
 
 def _are_writers(keys: Iterable[str]) -> bool:

@@ -61,6 +61,18 @@ _NAMED = re.compile(
     r"(?:.{0,120}?[\s\]):|-])?(?P<side>User|Human|You|Assistant|Bot|AI|ChatGPT|Claude|Gemini|LLM): (?P<said>\S[\s\S]*)"
 )
 """a record that is what somebody says"""
+_RULED = re.compile(
+    r"[^\n]*\b(?P<side>prompt|question|query|response|completion|answer|reply|output)\b[^\n:]*:?[ \t]*\r?\n"
+    r"[-=*_#]{5,}\r?\n(?P<said>[\s\S]*?)(?:\r?\n[-=*_#]{5,})?\s*",
+    re.I,
+)
+"""a record whose line says what stands below it between rules"""
+_TASKS = re.compile(
+    r"(?:.{0,120}?[\s\]):|-])?(?P<side>task (?:completed|finished|output|result)"
+    r"|(?:starting|executing|received|new) task)\s*(?::|->)\s*(?P<said>\S[\s\S]*)",
+    re.I,
+)
+"""what a program says of what its agents do, where it names a model or an agent"""
 _PAIR = re.compile(
     r"(?:.{0,120}?[\s\]):|-])(?:input|prompt|question|query) ?: (?P<asked>[^|]+?) ?\| ?"
     r"(?:output|response|answer|reply|completion) ?:\s*(?P<said>\S[\s\S]*)",
@@ -140,11 +152,11 @@ def _names_answers(records: list[str]) -> bool:
 
 def _introduces(records: list[str]) -> re.Pattern[str] | None:
     """How records introduce what was asked and what was answered."""
-    for words in (_INTRODUCED, _NAMED):
+    for words in (_INTRODUCED, _NAMED, _TASKS):
         sides = [entry.get("side") for record in records if (entry := _introduced(record, words)) is not None]
         are_turns = len(sides) > 2 and sides == (["user", "assistant"] * len(sides))[: len(sides)]
         if {"user", "assistant"} <= {*sides} and (are_turns or words is not _NAMED):
-            return words
+            return words if words is not _TASKS or any(map(_MODEL.search, records)) else None
         if None in sides and any(map(_CALLED.search, records)):
             return words
     return None
@@ -155,10 +167,11 @@ def _introduced(record: str, words: re.Pattern[str]) -> dict[str, Any] | None:
     if pair := _PAIR.match(record):
         said = {"prompt": pair["asked"], "response": pair["said"]}
         return {"before": record[: pair.start("asked")], "json": said}
-    match = words.match(record)
+    match = _RULED.fullmatch(record) or words.match(record)
     if match is None or _STATUS.fullmatch(match["said"].strip()):
         return None
-    side = "user" if match["side"].lower().startswith(("prompt", "que", "ask", "user", "human", "you")) else "assistant"
+    asks = ("prompt", "que", "ask", "user", "human", "you", "start", "exec", "received", "new")
+    side = "user" if match["side"].lower().startswith(asks) else "assistant"
     return {"before": record[: match.start("said")], "side": side, "text": match["said"]}
 
 

@@ -1,4 +1,4 @@
-"""Chats saved as HTML or XML: elements whose role, class or name says who speaks, with what stands in them."""
+"""Texts whose marks say who speaks: elements of HTML or XML; headings and rules above what was asked and answered."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
+from webapp.dumps.messages.bodies import said_turns
+from webapp.dumps.messages.named_texts import MODEL_NAMES
 from webapp.dumps.messages.pieces import Piece
-from webapp.dumps.messages.turns import text_turns, turns_of
+from webapp.dumps.messages.turns import each_with, text_turns, turns_of
 from webapp.dumps.records import Turn
 from webapp.dumps.values import text
 
@@ -97,9 +99,6 @@ def _piece(part: dict[str, Any]) -> Piece:
     return Piece("result", part["text"], name, ident)
 
 
-plugin = Markup()
-
-
 def _messages(element: _Element) -> Iterator[dict[str, Any]]:
     """The outermost elements in which one side alone speaks, in their order."""
     if element.side and len(element.sides) == 1:
@@ -178,3 +177,113 @@ def _without_comments(written: str) -> str:
     first, *sections = written.split("<![CDATA[")
     parts = (part.partition("]]>") for part in sections)
     return first + "".join(html.escape(inner) + after for inner, _, after in parts)
+
+
+_CALLED = re.compile(
+    r"^(?:#{1,6} (?P<heading>[^\n]{2,80}?)#*|\*\*(?P<bold>[^*\n]{2,80})\*\*:?"
+    r"|<summary>(?:<\w+>)*(?P<summary>[^<\n]{2,80})(?:</\w+>)*</summary>"
+    r"|[=*#~>-]{3,} ?(?P<ruled>[^\n]{2,80}?) ?[=*#~<-]{3,}|(?P<line>[^\W\d][\w ()-]{1,60}):)[ \t]*\r?$",
+    re.M,
+)
+"""a line that is called as what stands below it"""
+_ASKED = re.compile(r"prompts?|question|query|input|request|topic|task|motion", re.I)
+_ANSWERED = re.compile(r"responses?|completion|output|answer|reply|generation", re.I)
+_NO_CALLED = re.compile(
+    r"schema|expected|format|example|sample|template|reference|gold|correct|parse|time|tokens|received|settings|length"
+    r"|success|error|guide|api|http|curl|param|structure|header|summary|analysis|type|status|changed?|final",
+    re.I,
+)
+_NAMES_MODEL = re.compile(rf"\b(?:llm|ai|model|raw|{MODEL_NAMES.replace('{0,40}', '{0,9}')})", re.I)
+_BY_MODEL = re.compile(MODEL_NAMES, re.I)
+_SAYS = re.compile(r"^(?P<sign>[^\w\s#*_=|>\[(<:`\"'/-]{1,3}) ?(?P<name>[^\W\d_][\w .-]{1,30}): (?=\S)", re.M)
+"""who says what behind a sign, as a program prints it for each that speaks"""
+_MARKED = re.compile(r"^(?:[^\w\s\"'`(\[<*-]|[=─-]{4})", re.M)
+_FENCE = re.compile(r"```\w*\r?\n(?P<said>(?:(?!^```)[\s\S])*?)\r?\n```", re.M)
+_AROUND = re.compile(r"\A(?:\s|[-=*_]{3,}\s)*|(?:\s|[-=*_]{3,}(?=\s*(?:</details>)?\s*\Z)|</details>)*\Z")
+
+
+@dataclass(slots=True)
+class _Labelled(Conversation):
+    labels: dict[str, None] = field(default_factory=dict)
+
+    def unfinished(self) -> str | None:
+        listed = ", ".join(f"{label!r}" for label in [*self.labels][:6])
+        return f"no known shape: it is read by the lines that are called {listed}" if listed else None
+
+
+class Sections(Format):
+    called = "sections"
+    surest = 44
+    conversation_type = _Labelled
+    shapes = "what a model was asked and answered below lines that say so (**Prompt sent**, === Raw response ===)"
+
+    def sniff(self, head: DumpHead) -> int:
+        return 44 if head.shape == "text" and _sections(head.text) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        entries = ((f"character {at}", entry) for at, entry in _sections(source.plain_text()))
+        yield SessionEntries(source.stem, entries)
+
+    def checked(self, entry: dict[str, Any]) -> dict[str, Any]:
+        return {"text": entry["text"]}
+
+    def read_entry(self, entry: dict[str, Any], conversation: _Labelled) -> list[Turn]:
+        conversation.labels[str(entry["label"])] = None
+        turns = said_turns(str(entry["text"]), conversation, entry["side"])
+        return each_with(turns, agent=text(entry["agent"])) if "agent" in entry else turns
+
+
+plugins = (Markup(), Sections())
+
+
+def _sections(written: str) -> list[tuple[int, dict[str, Any]]]:
+    """What was asked and answered below labels of one kind, or what several said behind a sign; empty where neither."""
+    for kind in ("summary", "ruled", "heading", "bold", "line"):
+        marks = [mark for mark in _CALLED.finditer(written) if mark[kind]]
+        if sides := _sides([mark[kind].strip() for mark in marks], kind):
+            ends = [*(mark.start() for mark in marks[1:]), len(written)]
+            found = zip(marks, sides, ends, strict=True)
+            return [(m.end(), _section(side, m[kind], written[m.end() : end])) for m, side, end in found if side]
+    return _spoken(written)
+
+
+def _sides(labels: list[str], kind: str) -> list[str | None]:
+    """Who said what stands below each label; empty where they are others."""
+    sides = [_side_of(label) for label in labels]
+    told = [side for side in sides if side]
+    named = [label for label, side in zip(labels, sides, strict=True) if side]
+    if told[:1] == ["user"] and "assistant" in told and (kind == "ruled" or any(map(_NAMES_MODEL.search, named))):
+        return sides
+    models = [label for label in labels if _BY_MODEL.match(label)]
+    speak_again = not told and len(set(models)) < len(models)
+    return ["assistant" if label in models else None for label in labels] if speak_again else []
+
+
+def _spoken(written: str) -> list[tuple[int, dict[str, Any]]]:
+    """What several said, each behind the same sign and the name, in a text that tells of models."""
+    marks = list(_SAYS.finditer(written))
+    names = {mark["name"] for mark in marks}
+    is_alike = len({mark["sign"] for mark in marks}) == 1 and 1 < len(names) < len(marks)
+    if not is_alike or not ("🤖" in written or _NAMES_MODEL.search(written)):
+        return []
+    entries = []
+    for mark in marks:
+        following = _MARKED.search(written, mark.end())
+        said = written[mark.end() : following.start() if following else len(written)]
+        entry = _section(_side_of(mark["name"]) or "assistant", mark["name"], said)
+        entries.append((mark.end(), entry | {"agent": mark["name"]}))
+    return entries
+
+
+def _side_of(label: str) -> str | None:
+    """Who said what stands below a label, where its words tell."""
+    asks, answers = _ASKED.search(label), _ANSWERED.search(label)
+    if _NO_CALLED.search(label) or bool(asks) is bool(answers):
+        return None
+    return "user" if asks else "assistant"
+
+
+def _section(side: str, label: str, body: str) -> dict[str, Any]:
+    said = _AROUND.sub("", body.partition("</details>")[0])
+    fenced = _FENCE.fullmatch(said)
+    return {"side": side, "label": label.strip(), "text": fenced["said"] if fenced else said}
