@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from webapp.commands._file_reader import FileResult
-from webapp.commands._terminal import cells
+from webapp.commands._terminal import cells, put
 from webapp.dumps.answer_alarm import MissingAnswers, in_words
 from webapp.dumps.session_keys import SessionKeys
 from webapp.parsing.words import counted
@@ -25,27 +25,24 @@ MOST_ROWS = 200
 def say(result: FileResult) -> None:
     """A line for the file, then its first problems."""
     if result.skipped is not None:
-        click.echo(visible(f"– {result.file}: skipped. {result.skipped}"), err=True)
+        put(f"– {result.file}: skipped. {result.skipped}", err=True)
         return
     if result.error is not None:
         at = f" (at {result.error['at']})" if result.error.get("at") else ""
-        click.echo(visible(f"✕ {result.file}: {result.error.get('message')}{at}"), err=True)
+        put(f"✕ {result.file}: {result.error.get('message')}{at}", err=True)
         return
     new = result.survey is not None or (result.ingested is not None and result.ingested.created)
-    problems = sorted(result.problems, key=lambda problem: not isinstance(problem, MissingAnswers))
     mark = "▲" if result.lacks_answers else "●" if new else "·"
-    click.echo(visible(f"{mark} {result.file}: {_summary(result)}"))
+    put(f"{mark} {result.file}: {_summary(result)}")
     if missing := in_words(result.not_in_log):
-        click.echo(f"  this log does not carry: {missing}", err=True)
+        put(f"  this log does not carry: {missing}", err=True)
     if result.survey is not None:
-        for line in _of_keys(result.survey.session_keys):
-            click.echo(visible(f"  {line}"))
-        for turn in result.survey.preview:
-            click.echo(visible(f"  {turn['kind']}: {turn['text']}"))
-    for problem in problems[:MOST_SHOWN]:
-        click.echo(visible(f"  {problem.at}: {problem.reason}"), err=True)
+        put(*(f"  {line}" for line in _of_keys(result.survey.session_keys)))
+        put(*(f"  {turn['kind']}: {turn['text']}" for turn in result.survey.preview))
+    problems = sorted(result.problems, key=lambda problem: not isinstance(problem, MissingAnswers))
+    put(*(f"  {problem.at}: {problem.reason}" for problem in problems[:MOST_SHOWN]), err=True)
     if (more := result.figures[3] - MOST_SHOWN) > 0:
-        click.echo(f"  and {counted(more, 'problem')} more", err=True)
+        put(f"  and {counted(more, 'problem')} more", err=True)
 
 
 def _of_keys(keys: SessionKeys | None) -> Iterator[str]:
@@ -138,9 +135,7 @@ def passed_over(results: Sequence[FileResult]) -> None:
     """A line for each file of a folder that was not read, first those that seem to be dialogue."""
     for result in results:
         if result.speaks:
-            click.echo(
-                visible(f"▲ {result.file}: not read, though it seems to be dialogue. {result.skipped}"), err=True
-            )
+            put(f"▲ {result.file}: not read, though it seems to be dialogue. {result.skipped}", err=True)
     skipped = [result for result in results if result.skipped is not None and not result.speaks]
     for result in skipped[:MOST_ROWS]:
         say(result)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
 from typing import Any, TypeVar
 
 import click
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp import jsontext
 from webapp.capture import specs
 from webapp.config import Settings
 from webapp.dumps.messages import declarations
@@ -83,30 +80,6 @@ def print_pieces(pieces: Iterator[bytes]) -> None:
     finally:
         if isinstance(pieces, Generator):
             pieces.close()  # while the database that it reads is still open
-
-
-def print_json(document: Any) -> None:
-    """One JSON document; dataclasses as objects, times as ISO 8601."""
-    click.echo(jsontext.portable(_plain(document)))
-
-
-def say(as_json: bool, document: Any, *lines: str) -> None:
-    """One JSON document for programs, or lines for people."""
-    if as_json:
-        print_json(document)
-        return
-    for line in lines:
-        click.echo(line)
-
-
-def _plain(value: Any) -> Any:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    return value.isoformat() if isinstance(value, datetime) else value
 
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])

@@ -1,4 +1,4 @@
-"""What a terminal shows: a trace drawn for people, and how far something is that takes long."""
+"""What commands print: lines for people or JSON for programs, a trace drawn, how far something is that takes long."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ import time
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from datetime import datetime
 from typing import Any, Protocol
 
 import click
 
+from webapp import jsontext
 from webapp.exports import textmarks
 from webapp.exports.textmarks import TextPiece
 from webapp.parsing import words
@@ -37,6 +40,45 @@ BETWEEN = 0.1
 """seconds between two looks of a bar"""
 WIDTH = 24
 """columns of a bar that is full"""
+
+
+Line = str | tuple[str, ...]
+"""one line for people, or its cells, which tabs divide"""
+
+
+def say(as_json: bool, document: Any, *lines: Line, errors: Iterable[Line] = ()) -> None:
+    """One JSON document for programs, or lines for people, and `errors` on standard error."""
+    if as_json:
+        print_json(document)
+        return
+    put(*lines)
+    put(*errors, err=True)
+
+
+def put(*lines: Line, err: bool = False) -> None:
+    """Lines for people, with nothing in them that cannot be seen or that moves other characters."""
+    for line in lines:
+        click.echo(visible(line) if isinstance(line, str) else "\t".join(map(visible, line)), err=err)
+
+
+def print_json(document: Any) -> None:
+    """One JSON document; dataclasses as objects, times as ISO 8601."""
+    click.echo(jsontext.portable(_plain(document)))
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def first(lines: Sequence[str], most: int, more: str = "and {} more") -> Sequence[str]:
+    """The first lines, and how many more there are."""
+    return lines if len(lines) <= most else [*lines[:most], more.format(f"{len(lines) - most:,}")]
 
 
 class Tell(Protocol):

@@ -7,10 +7,9 @@ from typing import Any
 import click
 
 from webapp import jsontext
-from webapp.commands import _store
+from webapp.commands import _store, _terminal
 from webapp.store.accounts import audit
 from webapp.store.models import AuditEntry
-from webapp.visible import visible
 
 
 @click.command("audit")
@@ -33,15 +32,15 @@ def command(by: str | None, limit: int, before: int | None, as_json: bool) -> No
     with _store.engine(_store.settings()) as engine, engine.connect() as connection:
         lines = audit.page(connection, before=before, author=by, limit=limit)
     entries = [_as_dict(line) for line in lines]
-    nothing = "nothing is recorded" + (f" of {visible(by)}" if by else "") + (" before that" if before else " yet")
-    _store.say(as_json, {"entries": entries}, *(map(_words, lines) if lines else [nothing]))
+    nothing = "nothing is recorded" + (f" of {by}" if by else "") + (" before that" if before else " yet")
+    _terminal.say(as_json, {"entries": entries}, *(map(_words, lines) if lines else [nothing]))
 
 
 def _as_dict(line: AuditEntry) -> dict[str, Any]:
     return {column.name: getattr(line, column.name) for column in line.__table__.columns} | {"outcome": line.outcome}
 
 
-def _words(line: AuditEntry) -> str:
-    who = f"{visible(line.author) or 'no name given'} ({visible(line.via) or 'signing in'}, {visible(line.peer)})"
-    detail = f" {visible(jsontext.dumps(line.detail))}" if line.detail else ""
-    return f"{line.id}\t{line.at:%Y-%m-%d %H:%M:%S}\t{who}\t{line.act}\t{visible(line.object)}{detail}\t{line.outcome}"
+def _words(line: AuditEntry) -> tuple[str, ...]:
+    who = f"{line.author or 'no name given'} ({line.via or 'signing in'}, {line.peer})"
+    detail = f" {jsontext.dumps(line.detail)}" if line.detail else ""
+    return str(line.id), f"{line.at:%Y-%m-%d %H:%M:%S}", who, line.act, f"{line.object}{detail}", line.outcome

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import click
 from sqlalchemy import orm
 
-from webapp.commands import _store
+from webapp.commands import _store, _terminal
 from webapp.commands._arguments import PROFILE, runnable
 from webapp.exports import base
 from webapp.exports.base import SPLITS
@@ -116,20 +117,21 @@ def _check_contracts(url: str | None, filters: dict[str, Any], as_json: bool) ->
     states = dict(Counter(str(item["contract"]["state"]) for item in broken))
     if not looked_at:
         raise click.ClickException("no response is in view, so none was held against its contract")
-    if as_json:
-        _store.print_json({"broken": len(broken), "kept": kept, "of": looked_at, "states": states, "responses": broken})
-        return int(bool(broken))
-    for item in broken[:MOST_LINES]:
-        message = next((mismatch["message"] for mismatch in item["contract"]["mismatches"]), "")
-        tool = f" {item['contract']['tool']}" if item["contract"]["tool"] else ""
-        click.echo(
-            visible(f"✕ {item['session']} turn {item['position']}{tool}: {item['contract']['state']}: {message}")
-        )
-    if len(broken) > MOST_LINES:
-        click.echo(f"and {len(broken) - MOST_LINES:,} more (--json has all)")
-    click.echo(", ".join(f"{count:,} {state}" for state, count in states.items()) or "no response breaks its contract")
-    click.echo(f"{held + kept:,} of {counted(looked_at, 'response')} held against a contract")
+    _terminal.say(
+        as_json,
+        {"broken": len(broken), "kept": kept, "of": looked_at, "states": states, "responses": broken},
+        *_terminal.first([_broken_words(item) for item in broken], MOST_LINES, "and {} more (--json has all)"),
+        ", ".join(f"{count:,} {state}" for state, count in states.items()) or "no response breaks its contract",
+        f"{held + kept:,} of {counted(looked_at, 'response')} held against a contract",
+    )
     return int(bool(broken))
+
+
+def _broken_words(item: dict[str, Any]) -> str:
+    contract = item["contract"]
+    message = next((mismatch["message"] for mismatch in contract["mismatches"]), "")
+    tool = f" {contract['tool']}" if contract["tool"] else ""
+    return f"✕ {item['session']} turn {item['position']}{tool}: {contract['state']}: {message}"
 
 
 def _counted(db: orm.Session, filters: Filters) -> int:
@@ -145,10 +147,7 @@ def _broken(db: orm.Session, turn_id: int) -> dict[str, Any]:
 
 def _tell(report: Report, baseline: Path, as_json: bool) -> None:
     """The report on standard output, and where a workflow's runner is, in its summary and as its error lines."""
-    if as_json:
-        _store.print_json(as_dict(report))
-    else:
-        _print(report, baseline)
+    _terminal.say(as_json, as_dict(report), *_lines(report, baseline))
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         with Path(summary).open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(reports.to_markdown(report))
@@ -157,25 +156,20 @@ def _tell(report: Report, baseline: Path, as_json: bool) -> None:
             click.echo(line, err=as_json)
 
 
-def _print(report: Report, baseline: Path) -> None:
-    split = f", split {report.split}" if report.split else ""
-    click.echo(
-        visible(f"{report.profile} {report.version}: {report.checked:,} responses, {report.labelled:,} labelled{split}")
-    )
+def _lines(report: Report, baseline: Path) -> Iterator[str]:
+    split, more = f", split {report.split}" if report.split else "", "and {} more; -o report.json has them all"
+    yield f"{report.profile} {report.version}: {report.checked:,} responses, {report.labelled:,} labelled{split}"
     for kind, words in KINDS.items():
-        changes = report.of(kind)
-        if changes:
-            click.echo(f"\n{kind} {len(changes):,}: {words}")
-        for change in changes[:MOST_LINES]:
-            click.echo(f"  {visible(change.sample.id)}: {reports.sentence(change)}")
-        if len(changes) > MOST_LINES:
-            click.echo(f"  and {len(changes) - MOST_LINES:,} more; -o report.json has them all")
+        if changes := report.of(kind):
+            yield ""
+            yield f"{kind} {len(changes):,}: {words}"
+            lines = [f"{change.sample.id}: {reports.sentence(change)}" for change in changes]
+            yield from (f"  {line}" for line in _terminal.first(lines, MOST_LINES, more))
     for ident in report.unused:
-        click.echo(f"\nallowed, and not needed any more: {visible(ident)}")
+        yield ""
+        yield f"allowed, and not needed any more: {ident}"
     if report.written:
-        click.echo(f"\nbaseline {report.written}: {visible(str(baseline))}")
-    for reason in report.reasons[:MOST_LINES]:
-        click.echo(visible(reason))
-    if len(report.reasons) > MOST_LINES:
-        click.echo(f"and {len(report.reasons) - MOST_LINES:,} more; -o report.json has them all")
-    click.echo(report.verdict)
+        yield ""
+        yield f"baseline {report.written}: {baseline}"
+    yield from _terminal.first(report.reasons, MOST_LINES, more)
+    yield report.verdict

@@ -22,7 +22,6 @@ from webapp.store.compare.comparing import Comparison, LabelMatrix, compare
 from webapp.store.jobs import replays
 from webapp.store.sessions.filters import Filters
 from webapp.store.statistics.shares import SignTest
-from webapp.visible import visible
 
 
 @click.command("compare")
@@ -49,10 +48,7 @@ def command(a: str, b: str | None, before: str | None, no_run: bool, as_json: bo
     else:
         with _parser_at(before, a) as earlier:
             comparison = _compared(earlier, a, narrowed, run=not no_run, is_earlier=True)
-    if as_json:
-        _store.print_json(comparison.as_dict())
-    else:
-        _print(comparison)
+    _terminal.say(as_json, comparison.as_dict(), *_lines(comparison))
     raise SystemExit(0 if comparison.compared else 1)
 
 
@@ -74,47 +70,41 @@ def _compared(a: str, b: str, filters: Filters | None, *, run: bool, is_earlier:
     return comparison
 
 
-def _print(comparison: Comparison) -> None:
+def _lines(comparison: Comparison) -> Iterator[str]:
     cut = ", the first of those under the filters" if comparison.cut else ""
-    click.echo(visible(f"A {comparison.a}, B {comparison.b}: {comparison.of:,} responses{cut}"))
-    click.echo(f"both were run in {number(comparison.sessions, 'session')}")
+    yield f"A {comparison.a}, B {comparison.b}: {comparison.of:,} responses{cut}"
+    yield f"both were run in {number(comparison.sessions, 'session')}"
     for cell, words in comparing.CELLS.items():
         count = comparison.counts[cell]
         if count or cell in ("both_same", "both_different", "only_a", "only_b", "neither"):
-            click.echo(f"  {count:>10,}  {words}")
+            yield f"  {count:>10,}  {words}"
     for coverage in (comparison.a_runs, comparison.b_runs):
         if coverage.reason:
             run = "" if coverage.absent else f": fencepost replay --profile {coverage.profile}"
-            click.echo(visible(f"{coverage.profile}: {coverage.reason}{run}"))
-    if comparison.signs.p is not None:
-        click.echo(_test("read by A only", comparison.signs))
-    _print_labels(comparison.labels)
+            yield f"{coverage.profile}: {coverage.reason}{run}"
+    yield from _test("read by A only", comparison.signs)
+    yield from _of_labels(comparison.labels)
 
 
-def _print_labels(labels: LabelMatrix) -> None:
+def _of_labels(labels: LabelMatrix) -> Iterator[str]:
     if labels.total:
-        click.echo(f"by {labels.total:,} final labels, from A to B:")
-        for count, words in (
-            (labels.of("right", "right"), "right → right"),
-            (labels.fixed, "wrong → right"),
-            (labels.broken, "right → wrong"),
-            (labels.silently_wrong, "→ silently wrong"),
-        ):
-            click.echo(f"  {count:>10,}  {words}")
-        if labels.signs.p is not None:
-            click.echo(_test("fixed by B", labels.signs))
+        yield f"by {labels.total:,} final labels, from A to B:"
+        yield f"  {labels.of('right', 'right'):>10,}  right → right"
+        yield f"  {labels.fixed:>10,}  wrong → right"
+        yield f"  {labels.broken:>10,}  right → wrong"
+        yield f"  {labels.silently_wrong:>10,}  → silently wrong"
+        yield from _test("fixed by B", labels.signs)
     if labels.waiting:
-        click.echo(f"{labels.waiting:,} labels are not compared yet; run it again to go on")
+        yield f"{labels.waiting:,} labels are not compared yet; run it again to go on"
 
 
-def _test(subject: str, test: SignTest) -> str:
-    """The test in words: it describes, and decides nothing."""
-    low, high = test.share.low, test.share.high
-    interval = "" if low is None or high is None else f" ({low:.0%} to {high:.0%})"
-    differ = (
-        f"{test.first:,} of {test.first + test.second:,} that differ{interval}, in {number(test.sessions, 'session')}"
-    )
-    return f"{subject}: {differ}; sign-flip test over sessions p = {test.p:.2g}"
+def _test(subject: str, test: SignTest) -> Iterator[str]:
+    """The test in words, if there is one: it describes, and decides nothing."""
+    if test.p is not None:
+        low, high, differing = test.share.low, test.share.high, test.first + test.second
+        interval = "" if low is None or high is None else f" ({low:.0%} to {high:.0%})"
+        differ = f"{test.first:,} of {differing:,} that differ{interval}, in {number(test.sessions, 'session')}"
+        yield f"{subject}: {differ}; sign-flip test over sessions p = {test.p:.2g}"
 
 
 @contextmanager

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import click
 
-from webapp import fitting, jsontext
+from webapp import fitting
+from webapp.commands import _terminal
 from webapp.commands._arguments import open_log
 from webapp.contracts.contract import BROKEN, STATES, Contract
 from webapp.contracts.held import Holder
@@ -63,17 +64,17 @@ def command(tools: Path | None, as_json: bool, file: str) -> None:
                 if as_json:
                     responses.append(_as_dict(response))
                 elif response.contract.is_broken or response.contract.state == "not_checked":
-                    _say(response)
+                    _terminal.put(*_lines(response))
     except OSError as error:
         raise click.UsageError(str(error)) from None
     counts = {state: states[state] for state in STATES}
-    if as_json:
-        lines = [{"at": problem.at, "reason": problem.reason} for problem in problems]
-        click.echo(jsontext.portable({"states": counts, "responses": responses, "problems": lines}))
-    else:
-        click.echo(", ".join(f"{count:,} {state}" for state, count in counts.items()))
-        for problem in problems:
-            click.echo(visible(f"{problem.at}: {problem.reason}"), err=True)
+    lines = [{"at": problem.at, "reason": problem.reason} for problem in problems]
+    _terminal.say(
+        as_json,
+        {"states": counts, "responses": responses, "problems": lines},
+        ", ".join(f"{count:,} {state}" for state, count in counts.items()),
+        errors=[f"{problem.at}: {problem.reason}" for problem in problems],
+    )
     sys.exit(1 if any(states[state] for state in BROKEN) else 0)
 
 
@@ -122,23 +123,21 @@ def _as_dict(response: HeldResponse) -> dict[str, Any]:
     }
 
 
-def _say(response: HeldResponse) -> None:
-    mark, tool = (
-        "✕" if response.contract.is_broken else "?",
-        f" {response.contract.tool}" if response.contract.tool else "",
-    )
-    click.echo(visible(f"{mark} {response.session} turn {response.position}{tool}: {response.contract.state}"))
-    if response.contract.reason:
-        click.echo(visible(f"    {response.contract.reason}"))
-    for mismatch in response.contract.mismatches:
-        click.echo(visible(f"    {mismatch.message}"))
+def _lines(response: HeldResponse) -> Iterator[str]:
+    contract = response.contract
+    mark, tool = "✕" if contract.is_broken else "?", f" {contract.tool}" if contract.tool else ""
+    yield f"{mark} {response.session} turn {response.position}{tool}: {contract.state}"
+    if contract.reason:
+        yield f"    {contract.reason}"
+    for mismatch in contract.mismatches:
+        yield f"    {mismatch.message}"
         if mismatch.span is not None:
-            _draw(response.turn.raw or "", mismatch.span)
+            yield from _drawn(response.turn.raw or "", mismatch.span)
 
 
-def _draw(raw: str, span: tuple[int, int]) -> None:
+def _drawn(raw: str, span: tuple[int, int]) -> Iterator[str]:
     """The text around a place on one line, and carets under the place."""
     start, end = span[0], min(span[1], span[0] + _AROUND)
     before, marked = visible(raw[max(0, start - _AROUND) : start]), visible(raw[start:end])
-    click.echo(f"    {before}{marked}{visible(raw[end : end + _AROUND])}")
-    click.echo(f"    {' ' * len(before)}{'^' * max(1, len(marked))}")
+    yield f"    {before}{marked}{visible(raw[end : end + _AROUND])}"
+    yield f"    {' ' * len(before)}{'^' * max(1, len(marked))}"

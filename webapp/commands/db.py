@@ -30,7 +30,7 @@ def migrate(as_json: bool) -> None:
         database.migrate(engine)
     done = f"from revision {before or 'none'} to {database.HEAD}"
     words = f"at revision {database.HEAD}, the newest; nothing to do" if before == database.HEAD else done
-    _store.say(as_json, {"before": before, "revision": database.HEAD}, words)
+    _terminal.say(as_json, {"before": before, "revision": database.HEAD}, words)
 
 
 @command.command("reindex", short_help="Make the search index anew.")
@@ -45,7 +45,7 @@ def reindex_(anew: bool, findings: bool, as_json: bool) -> None:
     with _store.engine(_store.settings()) as engine, _terminal.bar("sessions") as tell:
         count = derive.reindex(engine, anew=anew, every=findings, on_progress=tell)
     words = f"{counted(count, 'session')} filled in" if count else "nothing is missing"
-    _store.say(as_json, {"sessions": count}, words)
+    _terminal.say(as_json, {"sessions": count}, words)
 
 
 @command.command("status", short_help="Show the database, its revision and its contents.")
@@ -59,8 +59,8 @@ def status(as_json: bool) -> None:
         counts = _counts(engine) if current else {}
         address = engine.url.render_as_string(hide_password=True)
     document = {"database": address, "revision": revision, "newest": database.HEAD, "counts": counts}
-    words = f"{address}\nrevision {revision or 'none'}{'' if current else f', the newest is {database.HEAD}'}"
-    _store.say(as_json, document, words, *(f"{name:<10} {count:>10,}" for name, count in counts.items()))
+    words = f"revision {revision or 'none'}{'' if current else f', the newest is {database.HEAD}'}"
+    _terminal.say(as_json, document, address, words, *(f"{name:<10} {count:>10,}" for name, count in counts.items()))
     sys.exit(0 if current else 1)
 
 
@@ -78,7 +78,7 @@ def backup_(target: Path, as_json: bool) -> None:
             size = database_copy.back_up(engine, target, tell)
         except OSError as error:
             raise click.ClickException(str(error)) from None
-    _store.say(as_json, {"bytes": size}, f"{target}: {size:,} bytes, checked")
+    _terminal.say(as_json, {"bytes": size}, f"{target}: {size:,} bytes, checked")
 
 
 @command.command("copy", short_help="Copy a database into an empty one.")
@@ -102,7 +102,7 @@ def copy_(source: str, target: str, as_json: bool) -> None:
     with opened[0] as first, opened[1] as written, _terminal.bar("copying") as tell:
         copies = database_copy.copy(first, written, lambda name, done, of: tell(done, of or None, name))
     total = f"{counted(sum(table.rows for table in copies), 'row')} in {counted(len(copies), 'table')}"
-    _store.say(as_json, {"tables": copies}, *(f"{table.name:<24} {table.rows:>12,}" for table in copies), total)
+    _terminal.say(as_json, {"tables": copies}, *(f"{table.name:<24} {table.rows:>12,}" for table in copies), total)
 
 
 def _database_address(text: str, *, is_source: bool = False) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 from sqlalchemy import orm
 
-from webapp.commands import _arguments, _store
+from webapp.commands import _arguments, _store, _terminal
 from webapp.exports.redaction import Redactor
 from webapp.parsing.words import counted
 from webapp.store.exports import exporting, session_dump
@@ -57,8 +57,7 @@ def command(
         except OSError as error:
             raise click.ClickException(f"the dump cannot be written: {error}") from None
     document = {"success": True, "dump_path": written.name, "entry_count": written.entry_count}
-    entries = counted(written.entry_count, "entry").replace("entrys", "entries")
-    _store.say(as_json, document, f"{written.address}: {entries}")
+    _terminal.say(as_json, document, f"{written.address}: {counted(written.entry_count, 'entry', 'entries')}")
 
 
 def _pieces(

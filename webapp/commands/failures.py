@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import click
 
-from webapp.commands import _arguments, _store
+from webapp.commands import _arguments, _store, _terminal
 from webapp.parsing.words import counted
 from webapp.store.failures import groups
 from webapp.store.failures.group_line import GroupLine, Groups
 from webapp.store.sessions.filters import HOME, Filters
-from webapp.visible import visible
 
 
 @click.command("failures")
@@ -35,10 +35,8 @@ def command(only_new: bool, limit: int, as_json_: bool, **filters: Any) -> None:
     narrowed = _store.filters(absolute_filters) or Filters()
     with _store.session() as db:
         page = groups.page(db, narrowed, limit=limit, only_new=only_new, now=now)
-    if as_json_:
-        _store.print_json(page.as_dict())
-    else:
-        _print(page, narrowed, only_new)
+    kind = "new failure group" if only_new else "failure group"
+    _terminal.say(as_json_, page.as_dict(), *_lines(page, narrowed, kind))
     sys.exit(1 if only_new and page.total else 0)
 
 
@@ -48,16 +46,15 @@ def _absolute(name: str, value: Any, now: datetime) -> Any:
     return value if at is None else at.isoformat()
 
 
-def _print(page: Groups, filters: Filters, only_new: bool) -> None:
-    kind = "new failure group" if only_new else "failure group"
-    click.echo(f"{counted(page.total, kind)}, {_of(page)}")
+def _lines(page: Groups, filters: Filters, kind: str) -> Iterator[str]:
+    yield f"{counted(page.total, kind)}, {_of(page)}"
     for line in page.groups:
-        _print_group(line)
+        yield from _of_group(line)
     if page.total > len(page.groups):
-        click.echo(f"  and {page.total - len(page.groups):,} more: --limit {page.total}")
+        yield f"  and {page.total - len(page.groups):,} more: --limit {page.total}"
     if page.coverage.not_run:
         why = "their parser is unknown" if filters.under == HOME else f"{filters.under} was not run on them"
-        click.echo(f"  not known of {counted(page.coverage.not_run, 'response')}: {why}")
+        yield f"  not known of {counted(page.coverage.not_run, 'response')}: {why}"
 
 
 def _of(page: Groups) -> str:
@@ -66,16 +63,16 @@ def _of(page: Groups) -> str:
     return f"{page.count:,} of {counted(page.coverage.run, 'response')} failed"
 
 
-def _print_group(line: GroupLine) -> None:
+def _of_group(line: GroupLine) -> Iterator[str]:
     share = "" if line.share is None else f" ({line.share:.1%})"
     state = line.state if line.why is None else f"{line.state}: {line.why}"
     marks = ["new"] if line.is_new else []
-    marks += [f"new in {visible(model)}" for model in line.new_models]
+    marks += [f"new in {model}" for model in line.new_models]
     marks += [state] if state != "open" else []
-    marks += [f"assigned to {visible(line.assignee)}"] if line.assignee else []
-    click.echo(f"  {line.count:>8,}{share}  {visible(line.title)}{' · ' + ', '.join(marks) if marks else ''}")
+    marks += [f"assigned to {line.assignee}"] if line.assignee else []
+    yield f"  {line.count:>8,}{share}  {line.title}{' · ' + ', '.join(marks) if marks else ''}"
     period = f"{line.first_seen:%Y-%m-%d %H:%M} to {line.last_seen:%Y-%m-%d %H:%M} UTC"
-    models = ", ".join(f"{visible(name or 'no model named')} {count:,}" for name, count in line.models[:4])
+    models = ", ".join(f"{name or 'no model named'} {count:,}" for name, count in line.models[:4])
     more = f" and {line.more_models + max(0, len(line.models) - 4)} more" if line.more_models or line.models[4:] else ""
-    click.echo(f"            {counted(line.sessions, 'session')}, {period}, {models}{more}")
-    click.echo(f"            {visible(line.key)}")
+    yield f"            {counted(line.sessions, 'session')}, {period}, {models}{more}"
+    yield f"            {line.key}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from webapp import jsontext
+from webapp.commands import _terminal
 from webapp.dumps.reading import known_formats
 
 
@@ -19,11 +19,8 @@ def command(as_json: bool, words: tuple[str, ...]) -> None:
     recognised. Exits with 1 where none has the words.
     """
     shapes = {name: kind.shapes for name, kind in known_formats().items() if _fits(f"{name} {kind.shapes}", words)}
-    if as_json:
-        rows = [{"name": name, "shapes": shapes[name]} for name in sorted(shapes)]
-        click.echo(jsontext.portable({"formats": rows}))
-    for name in () if as_json else sorted(shapes):
-        click.echo(f"{name}: {shapes[name]}")
+    rows = [{"name": name, "shapes": shapes[name]} for name in sorted(shapes)]
+    _terminal.say(as_json, {"formats": rows}, *(f"{row['name']}: {row['shapes']}" for row in rows))
     if not shapes:
         click.echo("no format has these words; any JSON is read by a mapping: fencepost ingest --help", err=True)
         raise SystemExit(1)

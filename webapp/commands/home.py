@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -26,7 +27,6 @@ from webapp.store.sessions import dumps, sessions
 from webapp.store.sessions.filters import of_parameters
 from webapp.store.sessions.sessions import words_of
 from webapp.store.write.parser import Home
-from webapp.visible import visible
 
 MOST_TRIED = 1000
 """responses on which every profile is tried while somebody waits: some seven seconds of a processor"""
@@ -71,7 +71,7 @@ def set_home(profile: str, idents: tuple[str, ...], remember: bool, as_json: boo
                 if not remember:
                     raise
                 words = f"remembered: {home.profile} for {words_of(scope.as_dict())}; none is stored yet"
-                _store.say(as_json, {"remembered": scope.as_dict()}, visible(words))
+                _terminal.say(as_json, {"remembered": scope.as_dict()}, words)
                 return
         number = changes.begin(engine, ids, home, scope=scope.as_dict(), author=system_user())
         _work(engine, number, as_json)
@@ -106,7 +106,7 @@ def _work(engine: sa.Engine, number: int, as_json: bool) -> None:
         line = changes.as_dict(tasks.find(connection, number))
     sessions = counted(line["total"], "session")
     done = f"{line['profile']}: {sessions}; fencepost home undo {number} undoes it"
-    _store.say(as_json, line, f"{sessions} as before" if line["undoes"] else visible(done))
+    _terminal.say(as_json, line, f"{sessions} as before" if line["undoes"] else done)
 
 
 @command.command("undo", short_help="Undo a change.")
@@ -130,10 +130,10 @@ def resume() -> None:
             worker.do(engine, settings, number)
             with engine.connect() as connection:
                 task = tasks.find(connection, number)
-            click.echo(_change_words(changes.as_dict(task)))
+            _terminal.put(_change_words(changes.as_dict(task)))
             if task.state == "failed":
                 failed = True
-                click.echo(visible(f"Error: {(task.result or {})['error']['message']}"), err=True)
+                _terminal.put(f"Error: {(task.result or {})['error']['message']}", err=True)
     if failed:
         raise SystemExit(1)
 
@@ -144,14 +144,13 @@ def list_changes(as_json: bool) -> None:
     """List the last changes, the newest first."""
     with _store.engine(_store.settings()) as engine, engine.connect() as connection:
         lines = [changes.as_dict(task) for task in tasks.page(connection, tasks.HOMES, limit=changes.MOST_SHOWN)]
-    _store.say(as_json, lines, *map(_change_words, lines))
+    _terminal.say(as_json, lines, *map(_change_words, lines))
 
 
 def _change_words(line: dict[str, Any]) -> str:
     undone = ", undone" if line["undone"] else f", undoes {line['undoes']}" if line["undoes"] else ""
     share = f"{line['finished']:,} of {line['total']:,}"
-    words = f"{line['profile']} for {words_of(line['scope'])}{undone}"
-    return visible(f"{line['id']:>5}  {line['state']:<9} {share}  {words}")
+    return f"{line['id']:>5}  {line['state']:<9} {share}  {line['profile']} for {words_of(line['scope'])}{undone}"
 
 
 @command.command("rules")
@@ -160,8 +159,8 @@ def list_rules(as_json: bool) -> None:
     """List the rules for later imports."""
     with _store.engine(_store.settings()) as engine, engine.connect() as connection:
         lines = rules.lines(connection)
-    words = (visible(f"{line.id:>5}  {line.kind} {line.name}: {line.content['profile']}") for line in lines)
-    _store.say(as_json, [rules.as_dict(line) for line in lines], *words)
+    words = (f"{line.id:>5}  {line.kind} {line.name}: {line.content['profile']}" for line in lines)
+    _terminal.say(as_json, [rules.as_dict(line) for line in lines], *words)
 
 
 @command.command("forget", short_help="Delete a rule.")
@@ -170,7 +169,7 @@ def forget(number: int) -> None:
     """Delete a rule; sessions that it applied to keep their parser."""
     with _store.engine(_store.settings()) as engine:
         line = rules.forget(engine, number)
-    click.echo(visible(f"forgotten: {line.kind} {line.name}"))
+    _terminal.put(f"forgotten: {line.kind} {line.name}")
 
 
 @command.command("which", short_help="Try every profile where the parser is unknown.")
@@ -182,12 +181,8 @@ def which(dump: str | None, as_json: bool) -> None:
         with orm.Session(engine) as db:
             where = None if dump is None else trials.of_dump(dumps.find_id(db, dump))
         asked = counted_question(engine, where)
-    if as_json:
-        _store.print_json(asked)
-    elif asked is None:
-        click.echo("every parser is known, or matters to no text")
-    else:
-        say(asked)
+    nothing = "every parser is known, or matters to no text"
+    _terminal.say(as_json, asked, *([nothing] if asked is None else lines_of(asked)))
 
 
 def question(engine: sa.Engine, where: sa.ColumnElement[bool] | None) -> Question | None:
@@ -206,16 +201,16 @@ def counted_question(
     return question(engine, where)
 
 
-def say(open_question: Question) -> None:
+def lines_of(open_question: Question) -> Iterator[str]:
     """What is asked, and each parser with its number."""
-    click.echo(_words(open_question))
+    yield _words(open_question)
     help_texts = trials.profiles_help()
     for candidate in open_question.candidates:
         failed = "not counted yet" if candidate.failed is None else f"{candidate.failed:,} would have failed"
         failed += f", no JSON in {candidate.none:,}" if candidate.none else ""
-        click.echo(visible(f"  {candidate.profile:<22} {failed:<42}  {help_texts[candidate.profile]}"))
+        yield f"  {candidate.profile:<22} {failed:<42}  {help_texts[candidate.profile]}"
     if not open_question.is_counted:
-        click.echo("fencepost home which counts them all")
+        yield "fencepost home which counts them all"
 
 
 def _words(open_question: Question) -> str:
@@ -236,7 +231,7 @@ def after_ingest(engine: sa.Engine, keys: list[str], *, quiet: bool) -> Question
         rows = connection.execute(query.where(where, Session.home_source == rules.SOURCE)).all()
     inferred = Counter((row.home_profile, rules.evidence(*row) or "") for row in rows)
     for (parser, evidence), count in inferred.items():
-        click.echo(visible(f"{counted(count, 'session')} read by {parser}. {evidence}"), err=quiet)
+        _terminal.put(f"{counted(count, 'session')} read by {parser}. {evidence}", err=quiet)
     open_question = question(engine, where)
     if open_question is not None and not quiet:
         _ask(engine, where, keys, open_question)
@@ -245,13 +240,11 @@ def after_ingest(engine: sa.Engine, keys: list[str], *, quiet: bool) -> Question
 
 def _ask(engine: sa.Engine, where: sa.ColumnElement[bool], keys: list[str], open_question: Question) -> None:
     if not (os.isatty(0) and os.isatty(1)):
-        click.echo(
-            f"{_words(open_question)}; say which parser your program uses: --home P, or fencepost home set P --all",
-            err=True,
-        )
+        how = "say which parser your program uses: --home P, or fencepost home set P --all"
+        _terminal.put(f"{_words(open_question)}; {how}", err=True)
         return
     open_question = counted_question(engine, where, MOST_TRIED) or open_question
-    say(open_question)
+    _terminal.put(*lines_of(open_question))
     home = _prompted()
     if home is None:
         return
@@ -259,9 +252,7 @@ def _ask(engine: sa.Engine, where: sa.ColumnElement[bool], keys: list[str], open
         ids = connection.scalars(sa.select(Session.id).where(where, Session.home_source == "unknown")).all()
     number = changes.begin(engine, ids, home, scope={"keys": list(keys[:100])})
     changes.work(engine, number)
-    click.echo(
-        visible(f"{counted(len(ids), 'session')} read by {home.profile}; fencepost home undo {number} undoes it")
-    )
+    _terminal.put(f"{counted(len(ids), 'session')} read by {home.profile}; fencepost home undo {number} undoes it")
 
 
 def _prompted() -> Home | None:
@@ -270,5 +261,5 @@ def _prompted() -> Home | None:
         try:
             return changes.home_of_name(name)
         except UnknownProfile as unknown:
-            click.echo(visible(str(unknown)), err=True)
+            _terminal.put(str(unknown), err=True)
     return None

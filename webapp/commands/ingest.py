@@ -12,7 +12,7 @@ from typing import Any
 import click
 import sqlalchemy as sa
 
-from webapp.commands import _arguments, _ingest_report, _store
+from webapp.commands import _arguments, _ingest_report, _store, _terminal
 from webapp.commands._arguments import PROFILE, refuse
 from webapp.commands._file_reader import FileReader, FileResult, read_again
 from webapp.commands._folder_watch import FolderWatch
@@ -25,10 +25,8 @@ from webapp.dumps.reading import known_formats
 from webapp.dumps.session_keys import OPTION
 from webapp.parsing import profile, refuse_absent
 from webapp.parsing.words import counted
-from webapp.store.homes.trials import Question
 from webapp.store.ingest import start
 from webapp.store.jobs import mappings as saved_mappings
-from webapp.visible import visible
 
 _NICER = 10
 
@@ -106,7 +104,8 @@ def command(
             _hold(engine, results, tools_, as_json)
         unknown = None if engine is None else after_ingest(engine, _keys(results), quiet=as_json)
     if as_json:
-        _print_json(results, dry_run, unknown)
+        counts = unknown and {"responses": unknown.responses, "not_json": unknown.not_json}
+        _terminal.print_json(_ingest_report.document(results, dry_run) | {"parser_unknown": counts})
     else:
         _summarize(results, again)
     sys.exit(_status(results, skip_unknown))
@@ -116,11 +115,6 @@ def _hold(engine: sa.Engine, results: list[FileResult], tools: dict[str, Any], a
     count = start.tell_tools(engine, _keys(results), tools)
     held = f"{counted(count, 'call')} {'is' if count == 1 else 'are'} held"
     click.echo(f"{held} against the tools that were given", err=as_json)
-
-
-def _print_json(results: list[FileResult], dry_run: bool, unknown: Question | None) -> None:
-    counts = unknown and {"responses": unknown.responses, "not_json": unknown.not_json}
-    _store.print_json(_ingest_report.document(results, dry_run) | {"parser_unknown": counts})
 
 
 def _tools(path: Path) -> dict[str, Any]:
@@ -151,10 +145,10 @@ def _give_way() -> None:
 
 def _watch(reader: FileReader, paths: tuple[str, ...], every: float, as_json: bool) -> None:
     with stopped_by_signals(err=True) as stop_requested:
-        click.echo(visible(f"watching {', '.join(map(click.format_filename, paths))}; Ctrl+C stops it"), err=True)
+        _terminal.put(f"watching {', '.join(map(click.format_filename, paths))}; Ctrl+C stops it", err=True)
         for result in FolderWatch(reader, paths, every).until(stop_requested):
             if as_json:
-                _store.print_json(_ingest_report.document([result], False))
+                _terminal.print_json(_ingest_report.document([result], False))
             else:
                 _ingest_report.say(result)
 

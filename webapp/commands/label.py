@@ -11,7 +11,7 @@ import click
 from sqlalchemy import orm
 
 from webapp import jsontext
-from webapp.commands import _arguments, _store
+from webapp.commands import _arguments, _store, _terminal
 from webapp.exports import base
 from webapp.exports.base import left_out_sentence
 from webapp.exports.redaction import Redactor
@@ -22,7 +22,7 @@ from webapp.store.labels.queue_spec import spec_of
 from webapp.store.models import Label
 from webapp.store.sessions import filters as filtering
 from webapp.store.sessions import turns
-from webapp.visible import clipped, visible
+from webapp.visible import clipped
 
 
 class PutOrList(click.Group):
@@ -110,8 +110,8 @@ def put(
         detail = turns.find_by_id(db, ident, position)
         label = labels.put(db, detail.turn, **values)
         ident = detail.session.external_id
-        words = visible(f"{ident} {position}: {label.judgement}, said {label.author}")
-        _store.say(as_json, {"session": ident, "position": position, **_document(label)}, words)
+        words = f"{ident} {position}: {label.judgement}, said {label.author}"
+        _terminal.say(as_json, {"session": ident, "position": position, **_document(label)}, words)
 
 
 @command.command("list", short_help="List the labels, the newest first.")
@@ -121,10 +121,10 @@ def list_(as_json: bool, as_lines: bool) -> None:
     """List the labels, the newest first; with --json or --jsonl in the order of the responses."""
     with _store.session() as db:
         if as_json:
-            _store.print_json(list(exporting.label_rows(db)))
+            _terminal.print_json(list(exporting.label_rows(db)))
         elif as_lines:
             for row in exporting.label_rows(db):
-                _store.print_json(row)
+                _terminal.print_json(row)
         else:
             _print_lines(db)
 
@@ -136,7 +136,7 @@ def _print_lines(db: orm.Session) -> None:
         for line in batch:
             said = (line.label.judgement, line.label.cause, line.label.note, line.label.author)
             facts = " · ".join(text for text in said if text)
-            click.echo(visible(f"{line.session.external_id} {line.position}: {clipped(facts, 200)}"))
+            _terminal.put(f"{line.session.external_id} {line.position}: {clipped(facts, 200)}")
 
 
 @command.command("import", short_help="Import labels from a file.")
@@ -152,15 +152,10 @@ def import_(file: BinaryIO, as_json: bool) -> None:
     with _store.session() as db:
         imported = importing.take(db, _numbered(file, problems))
     problems = sorted([*problems, *imported.problems])
-    if as_json:
-        rejected = [{"line": line, "reason": reason} for line, reason in problems]
-        _store.print_json(
-            {"new": imported.new, "changed": imported.changed, "same": imported.same, "problems": rejected}
-        )
-    else:
-        click.echo(f"{imported.new} new, {imported.changed} changed, {imported.same} as they were")
-        for line, reason in problems:
-            click.echo(visible(f"line {line}: {reason}"), err=True)
+    rejected = [{"line": line, "reason": reason} for line, reason in problems]
+    document = {"new": imported.new, "changed": imported.changed, "same": imported.same, "problems": rejected}
+    words = f"{imported.new} new, {imported.changed} changed, {imported.same} as they were"
+    _terminal.say(as_json, document, words, errors=[f"line {line}: {reason}" for line, reason in problems])
     if problems:
         raise SystemExit(1)
 

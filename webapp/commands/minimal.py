@@ -7,7 +7,7 @@ from io import TextIOWrapper
 
 import click
 
-from webapp import jsontext
+from webapp.commands import _terminal
 from webapp.commands._arguments import PROFILE, open_bytes, runnable, to_text
 from webapp.parsing import minimal
 
@@ -32,7 +32,7 @@ def command(name: str, as_json: bool, file: str) -> None:
     result = minimal.of_profile(raw, name)
     if as_json:
         document = {"profile": name, "same": result.same, "exhausted": result.exhausted, "tests": result.tests}
-        click.echo(jsontext.portable(document | {"length": len(raw), "text": result.text if result.same else None}))
+        _terminal.print_json(document | {"length": len(raw), "text": result.text if result.same else None})
     elif result.same:
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")

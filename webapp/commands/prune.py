@@ -42,13 +42,13 @@ def command(before: datetime, keep: tuple[str, ...], dry_run: bool, yes: bool, a
         with engine.connect() as connection:
             counts = pruning.prunable(connection, before, keep_failed=keep_failed)
         if dry_run:
-            _store.say(as_json, {"dry_run": True, "counts": counts}, _plan(counts))
+            _terminal.say(as_json, {"dry_run": True, "counts": counts}, _plan(counts))
             return
         if not yes:
             question = f"{_plan(counts)}\nRemove them for good?"
             _terminal.confirm(question, "use --yes, or --dry-run to see what would be removed")
         pruned = pruning.prune(engine, settings, before, keep_failed=keep_failed)
-    _store.say(as_json, {"dry_run": False, "counts": counts, "pruned": pruned}, _said(pruned))
+    _terminal.say(as_json, {"dry_run": False, "counts": counts, "pruned": pruned}, _said(pruned))
 
 
 def _plan(counts: Prunable) -> str:

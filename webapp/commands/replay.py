@@ -49,7 +49,7 @@ def command(
     with _store.engine(settings) as engine, _terminal.bar(chosen) as on_progress:
         options: dict[str, Any] = {"session": ident, "filters": narrowed, "again": again}
         run = replays.replay(engine, settings, chosen, on_progress=on_progress, **options)
-    _store.say(as_json, run, *_words(run))
+    _terminal.say(as_json, run, *_words(run))
     sys.exit(0 if run.state == "done" else 1)
 
 

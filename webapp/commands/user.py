@@ -17,7 +17,6 @@ from webapp.store.accounts.accounts import AccountLine
 from webapp.store.accounts.api_tokens import TokenLine
 from webapp.store.labels.label_content import system_user
 from webapp.store.models import AuditEntry
-from webapp.visible import visible
 
 OFF = "accounts are not required yet: set FENCEPOST_ACCOUNTS=1 for the server"
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
@@ -65,7 +64,7 @@ def add(name: str, role: str, no_password: bool, subject: str | None, as_json: b
     with _changing("user add", name, role=role) as connection:
         accounts.add(connection, name, role, password=password, subject=subject)
         line = accounts.find(connection, name)
-    _store.say(as_json, line, f"{visible(line.name)} may sign in as {line.role}")
+    _terminal.say(as_json, line, f"{line.name} may sign in as {line.role}")
 
 
 @command.command("list", short_help="List accounts.")
@@ -75,14 +74,14 @@ def list_accounts(as_json: bool) -> None:
     with _store.engine(_store.settings()) as engine, engine.connect() as connection:
         lines = accounts.lines(connection)
     nothing = "there is no account yet: fencepost user add NAME --role admin"
-    _store.say(as_json, {"accounts": lines}, *(map(_words, lines) if lines else [nothing]))
+    _terminal.say(as_json, {"accounts": lines}, *(map(_words, lines) if lines else [nothing]))
 
 
-def _words(line: AccountLine) -> str:
+def _words(line: AccountLine) -> tuple[str, ...]:
     ways = ["password"] * line.has_password + ["OpenID"] * bool(line.subject)
     last = f"signed in {line.signed_in_at:%Y-%m-%d %H:%M} UTC" if line.signed_in_at else "never signed in"
     how = " and ".join(ways) or "no password"
-    return f"{visible(line.name)}\t{line.role}\t{how}\t{counted(line.tokens, 'API token')}\t{last}"
+    return line.name, line.role, how, counted(line.tokens, "API token"), last
 
 
 @command.command("role", short_help="Set another role.")
@@ -95,7 +94,7 @@ def role(name: str, role: str, as_json: bool) -> None:
         line = accounts.find(connection, name)
         accounts.set_role(connection, line.id, role)
     answer = {"name": line.name, "role": role}
-    _store.say(as_json, answer, f"{visible(line.name)} is {role}, was {line.role}")
+    _terminal.say(as_json, answer, f"{line.name} is {role}, was {line.role}")
 
 
 @command.command("password", short_help="Set another password.")
@@ -109,7 +108,7 @@ def password(name: str, as_json: bool) -> None:
     with _changing("user password", name) as connection:
         line = accounts.find(connection, name)
         accounts.set_password(connection, line.id, words)
-    _store.say(as_json, {"name": line.name}, f"{visible(line.name)} has another password")
+    _terminal.say(as_json, {"name": line.name}, f"{line.name} has another password")
 
 
 @command.command("remove", short_help="Remove an account.")
@@ -123,7 +122,7 @@ def remove(name: str, yes: bool, as_json: bool) -> None:
     with _changing("user remove", name) as connection:
         line = accounts.find(connection, name)
         accounts.remove(connection, line.id)
-    _store.say(as_json, {"removed": line.name}, f"{visible(line.name)} is removed")
+    _terminal.say(as_json, {"removed": line.name}, f"{line.name} is removed")
 
 
 @command.command("token", short_help="Create an API token.")
@@ -138,7 +137,7 @@ def token(name: str, title: str, scopes: tuple[str, ...], as_json: bool) -> None
     with _changing("user token", name, title=title, scopes=list(scopes)) as connection:
         line = accounts.find(connection, name)
         new_token = api_tokens.make(connection, line.id, title, list(scopes))
-    _store.say(as_json, {"account": line.name, "name": title, "token": new_token}, new_token)
+    _terminal.say(as_json, {"account": line.name, "name": title, "token": new_token}, new_token)
 
 
 @command.command("tokens", short_help="List API tokens.")
@@ -149,12 +148,12 @@ def tokens(name: str | None, as_json: bool) -> None:
     with _store.engine(_store.settings()) as engine, engine.connect() as connection:
         of = accounts.find(connection, name).id if name is not None else None
         lines = api_tokens.lines(connection, of)
-    _store.say(as_json, {"tokens": lines}, *(map(_token_words, lines) if lines else ["there is no API token"]))
+    _terminal.say(as_json, {"tokens": lines}, *(map(_token_words, lines) if lines else ["there is no API token"]))
 
 
-def _token_words(line: TokenLine) -> str:
+def _token_words(line: TokenLine) -> tuple[str, ...]:
     last = f"used {line.used_at:%Y-%m-%d %H:%M} UTC" if line.used_at else "never used"
-    return f"{line.id}\t{visible(line.account)}\t{visible(line.name)}\t{' '.join(line.scopes)}\t{last}"
+    return str(line.id), line.account, line.name, " ".join(line.scopes), last
 
 
 @command.command("revoke", short_help="Revoke an API token.")
@@ -164,4 +163,4 @@ def revoke(number: int, as_json: bool) -> None:
     """Revoke the API token NUMBER, at once (`fencepost user tokens` lists them)."""
     with _changing("user revoke", f"API token {number}") as connection:
         api_tokens.revoke(connection, number)
-    _store.say(as_json, {"revoked": number}, f"API token {number} is revoked")
+    _terminal.say(as_json, {"revoked": number}, f"API token {number} is revoked")

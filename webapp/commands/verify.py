@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import click
 
-from webapp.commands import _store
+from webapp.commands import _store, _terminal
 from webapp.commands._arguments import open_log
 from webapp.dumps.spool import spool
 from webapp.parsing.words import counted
 from webapp.store.sessions import verification
-from webapp.visible import visible
 
 _MOST_PRINTED = 20
 _NAMES = ("sessions", "answers", "tokens_in", "tokens_out")
@@ -40,33 +39,30 @@ def command(as_json: bool, path: str) -> None:
             result = verification.verify(engine, spooled, click.format_filename(path))
         except OSError as error:
             raise click.UsageError(str(error)) from None
-    if as_json:
-        _store.print_json(_document(result))
-    else:
-        _say(result)
+    document = {"whole": result.is_whole, **{field.name: getattr(result, field.name) for field in fields(result)}}
+    _terminal.say(as_json, document, *_lines(result), errors=_not_stored(result))
     sys.exit(0 if result.is_whole else 1)
 
 
-def _document(result: verification.Verification) -> dict[str, Any]:
-    return {"whole": result.is_whole, **{field.name: getattr(result, field.name) for field in fields(result)}}
-
-
-def _say(result: verification.Verification) -> None:
+def _lines(result: verification.Verification) -> Iterator[str]:
     for name in _NAMES:
         in_file, in_database = getattr(result.file, name), getattr(result.stored, name)
         mark = "●" if in_database >= in_file else "✕"
         said = f"{in_file:,} in the file, {in_database:,} stored" if in_file or in_database else "none in the file"
-        click.echo(f"{mark if in_file or in_database else '·'} {name.replace('_', ' ')}: {said}")
+        yield f"{mark if in_file or in_database else '·'} {name.replace('_', ' ')}: {said}"
     strings = f"{result.strings:,} texts and entries, {result.missing_count:,} not stored"
-    click.echo(f"{'✕' if result.missing_count else '●'} {strings}")
-    click.echo(f"{'✕' if result.unread else '●'} {counted(len(result.unread), 'place')} with texts in no turn")
+    yield f"{'✕' if result.missing_count else '●'} {strings}"
+    yield f"{'✕' if result.unread else '●'} {counted(len(result.unread), 'place')} with texts in no turn"
+
+
+def _not_stored(result: verification.Verification) -> Iterator[str]:
     for problem in result.unread[:_MOST_PRINTED]:
-        click.echo(visible(f"  {problem.at}: {problem.reason}"), err=True)
+        yield f"  {problem.at}: {problem.reason}"
     for session in result.missing_sessions[:_MOST_PRINTED]:
-        click.echo(visible(f"  session {session!r} is not stored"), err=True)
+        yield f"  session {session!r} is not stored"
     for string in result.missing[:_MOST_PRINTED]:
-        click.echo(visible(f"  {string.at} ({string.length:,} characters): {string.beginning}"), err=True)
+        yield f"  {string.at} ({string.length:,} characters): {string.beginning}"
     if (more := result.missing_count - _MOST_PRINTED) > 0:
-        click.echo(f"  and {counted(more, 'string')} more", err=True)
+        yield f"  and {counted(more, 'string')} more"
     for problem in result.not_compared[:_MOST_PRINTED]:
-        click.echo(visible(f"  {problem.at}: {problem.reason}"), err=True)
+        yield f"  {problem.at}: {problem.reason}"
