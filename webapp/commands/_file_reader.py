@@ -200,7 +200,7 @@ def _survey(
         else:
             counts.problem(record)
     return DumpSurvey(
-        *(format_name, spooled.bytes, sessions, counts.turn_count, counts.problems, counts.problem_count),
+        *(format_name, spooled.bytes, sessions, progress.turns, counts.problems, progress.problems),
         *(keys, preview, counts.carried.missing()),
     )
 

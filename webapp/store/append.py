@@ -104,7 +104,7 @@ def write_long(
         new.batch.write(connection)
         on_piece(connection, target.outcome(new.count - first))
     if target.what == "found":
-        derive.settle_left(engine, target.id)
+        derive.catch_up(engine)
         return target.outcome(0)
     stored = new.count
     try:

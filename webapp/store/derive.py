@@ -46,7 +46,6 @@ _find = sa.select(*_columns).where(Session.id.between(sa.bindparam("first"), sa.
 _lock = _find.order_by(Session.id).with_for_update(key_share=True)
 _update = sa.update(_sessions).where(_sessions.c.id == sa.bindparam("session")).values(changed=change(), stale=False)
 _find_stale = sa.select(Session.id).where(Session.stale).order_by(Session.id).limit(1000)
-_is_stale = sa.select(Session.stale).where(Session.id == sa.bindparam("session"))
 _values = types.plain(FacetValue)
 _new_value = insert_new(_values, None, ("name", "value"))
 _number = sa.select(_values.c.id).where(_values.c.name == sa.bindparam("of"), _values.c.value == sa.bindparam("is"))
@@ -99,42 +98,26 @@ def settle(engine: sa.Engine, session_id: int) -> None:
         derive(connection, [session_id])
 
 
-def settle_left(engine: sa.Engine, session_id: int) -> None:
-    """Derive one session that was left underived, by a process that was killed."""
-    with engine.connect() as connection:
-        is_stale = connection.scalar(_is_stale, {"session": session_id})
-    if is_stale:
-        settle(engine, session_id)
-
-
 def mark_stale(connection: sa.Connection, session_ids: Collection[int]) -> None:
     """Say that facts were appended of which nothing is made yet, so that somebody does who comes by."""
     if session_ids:
         connection.execute(_mark.values(stale=True, changed=change()), {"sessions": list(session_ids)})
 
 
-class _Rests:
-    """When sessions that grow may be derived again, in seconds of the clock that only goes forward."""
-
-    def __init__(self) -> None:
-        self.until: dict[int, float] = {}
-
-    def settle(self, engine: sa.Engine, session_id: int) -> None:
-        if (began := time.monotonic()) < self.until.get(session_id, began):
-            return
-        settle(engine, session_id)
-        ended = time.monotonic()
-        self.until = {number: until for number, until in self.until.items() if until > ended}
-        self.until[session_id] = ended + SHARE * (ended - began)
-
-
-_rests = database.PerEngine(_Rests)
+_rests = database.PerEngine[dict[int, float]](dict)
+"""when sessions that grow may be derived again, in seconds of the clock that only goes forward"""
 
 
 def grown(engine: sa.Engine, session_ids: Iterable[int]) -> None:
     """Derive sessions that grew, but for those of which that was done a moment ago: `catch_up` does these later."""
+    rests = _rests(engine)
     for session_id in session_ids:
-        _rests(engine).settle(engine, session_id)
+        if (began := time.monotonic()) >= rests.get(session_id, began):
+            settle(engine, session_id)
+            ended = time.monotonic()
+            for number in [number for number, until in list(rests.items()) if until <= ended]:
+                rests.pop(number, None)
+            rests[session_id] = ended + SHARE * (ended - began)
 
 
 def catch_up(engine: sa.Engine) -> None:

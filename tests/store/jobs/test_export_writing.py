@@ -270,12 +270,12 @@ def test_a_worker_killed_at_any_moment_never_leaves_half_a_file(
     job = find(engine, number)
     assert (job.state, job.tries, len(names(content(settings, job)))) == ("done", 1, len(HOSTILE))
     assert job.result is not None
-    left = [name for name in files(settings) if name != export_jobs.name_of(job.result["sha256"])]
+    left = [name for name in files(settings) if name != export_jobs.name_of(job.id, job.result["sha256"])]
     assert len(left) == (where == "end") and not any(name.startswith("export-") for name in left)
     for name in left:  # whole, and of no export: the purge removes it
         os.utime(settings.data / name, (1, 1))
     export_jobs.purge(engine, settings)
-    assert files(settings) == [export_jobs.name_of(job.result["sha256"])]
+    assert files(settings) == [export_jobs.name_of(job.id, job.result["sha256"])]
 
 
 ALL = of_filters(Filters())
@@ -288,10 +288,8 @@ def make(engine: sa.Engine, settings: Settings, bring: Bring) -> Make:
     return lambda: exported(engine, settings, ALL)
 
 
-def test_a_file_of_two_exports_stays_for_the_second(engine: sa.Engine, settings: Settings, make: Make) -> None:
+def test_removing_an_export_leaves_the_file_of_another(engine: sa.Engine, settings: Settings, make: Make) -> None:
     first, second = make(), make()
-    with engine.begin() as connection:
-        connection.execute(sa.update(Task).where(Task.id == second.id).values(result=first.result))
     assert export_jobs.remove(engine, settings, first)
     assert not export_jobs.remove(engine, settings, first)
     assert content(settings, find(engine, second.id))
@@ -301,12 +299,13 @@ def test_a_file_of_two_exports_stays_for_the_second(engine: sa.Engine, settings:
 
 
 def test_a_file_that_no_export_names_goes_after_a_day(engine: sa.Engine, settings: Settings, make: Make) -> None:
-    job = make()
+    make()
     folder = settings.data / export_jobs.FOLDER
     for name in ("left.zip", "fresh.zip"):
         (folder / name).write_bytes(b"x")
-    for name in ("left.zip", f"{(job.result or {})['sha256']}.zip"):
-        os.utime(folder / name, (1, 1))
+    for name in (f"{export_jobs.FOLDER}/left.zip", *files(settings)):
+        if not name.endswith("fresh.zip"):
+            os.utime(settings.data / name, (1, 1))
     export_jobs.purge(engine, settings)
     assert not (folder / "left.zip").exists() and len(files(settings)) == 2
 

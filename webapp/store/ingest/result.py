@@ -135,7 +135,7 @@ _PROGRESS_EVERY = 200
 
 @dataclass(slots=True)
 class IngestCounts:
-    """The counts of one dump, of which `watch` is told.
+    """The counts of one dump; `watch` has those of turns and problems.
 
     `sessions` are the id and the key of each that is stored, by its number; the first `MOST_PROBLEMS` `problems` are
     kept word for word.
@@ -145,8 +145,6 @@ class IngestCounts:
     carried: Carried = field(default_factory=Carried)
     sessions: dict[int, tuple[str, str]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
-    problem_count: int = 0
-    turn_count: int = 0
     new_turns: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     in_part: bool = False
@@ -154,8 +152,7 @@ class IngestCounts:
 
     def problem(self, problem: Problem) -> None:
         """Something is wrong with the dump, at a place in it."""
-        self.problem_count += 1
-        self.watch.problems = self.problem_count
+        self.watch.problems += 1
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append(problem)
         elif isinstance(problem, MissingAnswers) and not isinstance(self.problems[-1], MissingAnswers):
@@ -164,11 +161,10 @@ class IngestCounts:
     def turn(self, turn: Turn) -> None:
         """Another turn was read."""
         self.carried.see(turn)
-        if not self.turn_count:
+        if not self.watch.turns:
             self.watch.first_turn()
-        self.turn_count += 1
-        self.watch.turns = self.turn_count
-        if self.turn_count % _PROGRESS_EVERY == 0:
+        self.watch.turns += 1
+        if self.watch.turns % _PROGRESS_EVERY == 0:
             self.watch.moved()
 
     def stored(self, outcomes: Outcomes) -> None:
@@ -183,8 +179,8 @@ class IngestCounts:
         """The counts that the dump's row has."""
         return {
             "session_count": len(self.sessions),
-            "turn_count": self.turn_count,
-            "problem_count": self.problem_count,
+            "turn_count": self.watch.turns,
+            "problem_count": self.watch.problems,
         }
 
     def result(self, dump: DumpLine) -> IngestResult:

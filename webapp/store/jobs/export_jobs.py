@@ -48,9 +48,9 @@ class ExportRemoved(NotPossible):
     status, code = 410, "removed"
 
 
-def name_of(sha256: str) -> str:
+def name_of(number: int, sha256: str) -> str:
     """What the file of an export is called in its store."""
-    return f"{FOLDER}/{sha256}.zip"
+    return f"{FOLDER}/{number}-{sha256}.zip"
 
 
 def opened(settings: Settings, task: Task) -> BinaryIO:
@@ -62,7 +62,7 @@ def opened(settings: Settings, task: Task) -> BinaryIO:
         raise NotReady(f"Export {task.id} {words}.")
     store = file_store(settings)
     try:
-        return store.open(name_of(task.result["sha256"]))
+        return store.open(name_of(task.id, task.result["sha256"]))
     except FileNotFoundError:
         words = "is not in the store any more: it was removed, or is on another machine"
         raise ExportRemoved(f"The file of export {task.id} {words}. {_AGAIN}") from None
@@ -71,39 +71,32 @@ def opened(settings: Settings, task: Task) -> BinaryIO:
 def remove(engine: sa.Engine, settings: Settings, task: Task) -> bool:
     """Remove the file of an export that is done; False where it is not, or was removed already."""
     with writing(engine) as connection:
-        if not connection.execute(
-            sa.update(Task).where(_is_finished, Task.id == task.id).values(state=REMOVED)
-        ).rowcount:
+        removed = sa.update(Task).where(_is_finished, Task.id == task.id).values(state=REMOVED)
+        if not connection.execute(removed).rowcount:
             return False
-        name = name_of((task.result or {})["sha256"])
-        is_shared = name in _names(connection)
-    if not is_shared:
-        file_store(settings).remove(name)
+    file_store(settings).remove(name_of(task.id, (task.result or {})["sha256"]))
     return True
 
 
 def purge(engine: sa.Engine, settings: Settings) -> int:
     """Remove the files of exports whose time is over, and those that killed workers left; how many exports went."""
     now, removed_count = datetime.now(UTC), 0
-    with engine.connect() as connection:
-        exports = [tasks.line_of(row) for row in connection.execute(sa.select(Task.__table__).where(_is_finished))]
-    for task in exports:
+    for task in _finished(engine):
         if task.result is not None and datetime.fromisoformat(task.result["expires_at"]) <= now:
             removed_count += remove(engine, settings, task)
     store = file_store(settings)
     old_files = [file.name for file in store.files(FOLDER) if file.age > UNCLAIMED]
-    with engine.connect() as connection:
-        names = _names(connection)
+    names = {name_of(task.id, task.result["sha256"]) for task in _finished(engine) if task.result is not None}
     for name in old_files:
         if name not in names:
             store.remove(name)
     return removed_count
 
 
-def _names(connection: sa.Connection) -> set[str]:
-    """The files of all exports that are done."""
-    rows = connection.scalars(sa.select(Task.result).where(_is_finished))
-    return {name_of(result["sha256"]) for result in rows if result is not None}
+def _finished(engine: sa.Engine) -> list[Task]:
+    """All exports that have a file."""
+    with engine.connect() as connection:
+        return [tasks.line_of(row) for row in connection.execute(sa.select(Task.__table__).where(_is_finished))]
 
 
 MOST_NAMED = 100
@@ -141,7 +134,7 @@ def write(engine: sa.Engine, settings: Settings, task: Task, between: Callable[[
                 chosen_sessions = _sessions(db, chosen, progress, meanwhile, between)
                 sha256 = _write_pieces(path, session_dump.stream_zip(db, chosen_sessions, now), progress)
             size = path.stat().st_size
-            file_store(settings).put(name_of(sha256), path)
+            file_store(settings).put(name_of(task.id, sha256), path)
     except files.DiskFull:
         raise TaskFailed(files.DISK_FULL, f"The disk is full. Make room in the data folder. {AGAIN}") from None
     except StoreUnreachable as error:
