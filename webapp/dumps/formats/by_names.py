@@ -18,7 +18,7 @@ from webapp.dumps.messages.exchanges import failure_turns, or_failure
 from webapp.dumps.messages.histories import Histories
 from webapp.dumps.messages.http import HttpExchange, http_turns
 from webapp.dumps.messages.langchain import is_message
-from webapp.dumps.messages.named_texts import KEYED, MODEL_NAMES, NamedText, named_texts
+from webapp.dumps.messages.named_texts import KEYED, MODEL_NAMES, WORDS, NamedText, is_derived, is_model, named_texts
 from webapp.dumps.messages.streams import is_body, parsed_body
 from webapp.dumps.messages.turns import each_filled, event_turns, filled, message_turns, spent, with_once, with_usage
 from webapp.dumps.programs import answerless
@@ -26,26 +26,10 @@ from webapp.dumps.records import Entry, Problem, Turn
 from webapp.dumps.session_keys import found_keys, rank_of
 from webapp.dumps.values import are_messages, as_list, as_object, first_moment, first_text, is_speech
 
-_REQUESTS = (
-    *("request", "req", "request_body", "requestBody", "request_json", "llm_request", "llm_input", "sent", "call"),
-    *("messages", "payload", "params", "kwargs", "body", "input", "inputs", "in", "query", "question", "prompt"),
-    *("modelInput", "full_request", "input_messages", "prompt_messages"),
+_REQUESTS, _RESPONSES, _BESIDE_MESSAGES, _USUAL = (
+    tuple(WORDS[key].split()) for key in ("requests", "responses", "beside_messages", "usual")
 )
-_RESPONSES = (
-    *("response", "resp", "res", "response_body", "responseBody", "response_json", "llm_response", "llm_output"),
-    *("received", "reply", "result", "return", "completion", "output", "outputs", "out", "answer"),
-    *("original_response", "generated_text", "predict", "prediction", "model_output", "modelOutput"),
-    *("responses", "completions", "generations", "samples", "content", "full_response"),
-)
-_BESIDE_MESSAGES = (
-    *("raw_response", "raw_output", "raw_completion", "model_response", "assistant_response", "response_text"),
-    "output_text",
-)
-_USUAL = ("response", "output", "completion", "result", "body", "answer")
-_BODY_KEYS = {
-    *("choices", "candidates", "message", "output", "done", "content", "generations"),
-    *("results", "outputs", "generation", "completion"),
-}
+_BODY_KEYS = {*WORDS["in_bodies"].split()}
 _TIMES = ("timestamp", "ts", "time", "created_at", "created", "date", "started_at", "start_time")
 
 
@@ -190,6 +174,7 @@ class NamedAnswers(Format):
         is_called = "call" in sides and (asked or sides & {"assistant", "thinking"})
         is_of_model = any(map(_is_asked, chain(*named))) or _MODEL_NAMED.search(head.text) is not None
         is_word = is_of_model and any(_OF_MODEL.search(_place(text)) for text in found)
+        is_word |= any(is_model(str(step)) for text in found for step in text.path[-1:])
         speaking = any(map(_is_sentence, found)) or is_called or is_word
         is_most = 2 * sum(map(bool, every)) >= len(every) or sum(map(bool, every)) == sum(map(bool, named)) > 1
         last = {text.path[:-2]: text.side for text in chain(*named) if isinstance(text.value, dict)}
@@ -211,7 +196,7 @@ class NamedAnswers(Format):
             yield from parts if len(parts) > 1 else [session]
 
     def read_entry(self, entry: dict[str, Any], conversation: _Guessed) -> list[Turn]:
-        entry_texts = list(_once(_spoken(named_texts(entry))))
+        entry_texts = list(_once(_spoken(_as_written(list(named_texts(entry))))))
         turns = [placed for named_text in entry_texts for placed in named_turns(named_text, conversation)]
         conversation.keys.update(_place(named) for named in entry_texts if named.side in ("assistant", "call"))
         model = first_text(entry, "model", "model_name", "model_id")
@@ -250,6 +235,19 @@ def _spoken(entry_texts: Iterable[NamedText]) -> list[NamedText]:
     return [named_text for named_text in every if not asked or named_text.side != "user" or named_text not in lines]
 
 
+def _as_written(entry_texts: list[NamedText]) -> list[NamedText]:
+    """Without results and the like that say nothing more than what else was answered, or no sentence beside it."""
+    wholes = [named for named in entry_texts if named.side == "assistant" and not is_derived(named.path)]
+    written = "\n".join(str(as_object(named.value).get("content", named.value)) for named in wholes)
+    return [
+        named
+        for named in entry_texts
+        if named.side != "assistant"
+        or not (wholes and isinstance(named.value, str) and is_derived(named.path))
+        or (named.value.strip() not in written and is_speech(named.value))
+    ]
+
+
 def _once(entry_texts: Iterable[NamedText]) -> Iterator[NamedText]:
     """Without what stands under another name, too: what was asked, or an answer in a list or as a message as well."""
     seen: dict[tuple[str, str], NamedText] = {}
@@ -277,8 +275,9 @@ def _is_sentence(named_text: NamedText) -> bool:
 
 
 def _is_asked(named_text: NamedText) -> bool:
-    """Whether it is a question."""
-    return named_text.side == "user" and str(named_text.value).strip().endswith(("?", "？"))
+    """Whether it is a question, or is called so and speaks."""
+    is_called_so = named_text.path[-1:] == ("question",) and is_speech(str(named_text.value))
+    return is_called_so or (named_text.side == "user" and str(named_text.value).strip().endswith(("?", "？")))
 
 
 def _place(named_text: NamedText) -> str:

@@ -280,8 +280,9 @@ def _messages(shown: str, style: re.Pattern[str]) -> Entries:
     if before:
         asks = style is _ALONE and _side(marks[0]) == "assistant"
         yield "character 0", {"role": "user" if asks else _TITLE_ROLE, "content": before}
-    framing, around = framing_of(before), TOKENS if style is TEMPLATE else _RULE
-    marks = framed(marks, [_side(mark) for mark in marks], before, written)
+    sides = [_side(mark) for mark in marks]
+    framing, around = framing_of(before, written, sides.count("assistant")), TOKENS if style is TEMPLATE else _RULE
+    marks = framed(marks, sides, before, written)
     for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(written)], strict=True):
         frame = framing.search(written, mark.end(), end)
         cut = frame.start() if frame else end

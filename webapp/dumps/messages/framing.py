@@ -109,21 +109,44 @@ def asides(raw: str) -> Iterator[tuple[int, int]]:
             yield opening.start(), at
 
 
+USER = (
+    r"User|USER|Human|You|You said|Me|Prompt|User Input|用户|用戶|人类|ユーザー|사용자|Benutzer|Nutzer|Utilisateur"
+    r"|Usuario|Usuário|Utente|Gebruiker|Пользователь|Użytkownik|나|你|Siz|Вы|Ви|Ты|Você|Vous|Kullanıcı|المستخدم|उपयोगकर्ता|Bạn|Customer"
+    r"|💬|🗨|👤|🧑(?:\u200d💻)?|👨\u200d💻|👩\u200d💻"
+    r"|🙋|Tú dijiste|Du hast gesagt|Vous avez dit|Você disse|Hai detto"
+)
+_VERSION = r"\d[\w.]{0,7}|[RVo]\d|Sonnet|Opus|Haiku|Pro|Flash|Large|Medium|Small|Max|Mini|Lite|Chat|Coder"
+MODEL = (
+    r"Assistant|AI|Bot|Agent|Model|Response|(?:ChatGPT|Gemini)(?: said| dijo| hat gesagt| a dit| disse| ha detto)?"
+    r"|Cursor|Copilot|GitHub Copilot|MODEL|LLM"
+    rf"|(?:Claude|Gemini|Grok|DeepSeek|Mistral|Qwen|Kimi|Llama)(?:[ -](?:{_VERSION})){{0,4}}"
+    r"|Amazon Q|Claude Code|Gemini CLI|Codex|Windsurf|Cascade|Junie|Kiro|Perplexity|Cody"
+    r"|ASSISTANT|Planner Response|GPT-[\w.\-]{1,20}(?: mini| nano)?|助手|AI助手|模型|アシスタント|어시스턴트|Assistent"
+    r"|Asistente|Assistente|Ассистент|Asystent|Asistan|المساعد|सहायक|🤖|Antigravity|[A-Z]\w{0,20}(?:Bot|AI|GPT)"
+)
 _NUMBER = re.compile(r"\d[\d.,]*")
 _MEASURED = r"(?i:[\w ]{0,20}(?:time|latency|took|duration|elapsed))\W{1,4}\d[\d.,]* ?(?:m?s|sec\w*)"
 """how long an answer took, as a program writes it below"""
 _FIELD = re.compile(r"^([^\W\d_][\w ]{0,30}): \S[^\n]*\Z", re.M)
 """what it says of an exchange in the line above it"""
+_BOLD_FIELD = re.compile(rf"^\*\*(?!(?:{USER}|{MODEL}):)([A-Z][\w ]{{1,20}}):\*\* \S", re.M)
+"""what it says of each answer, as its state"""
 _VALUE = re.compile(r"[^\W\d_][\w ]{0,30}: ?(\S.*)")
 _BEGUN = r"[-=*]{3,} ?[^\n]{0,60}\d{4}-\d\d-\d\d[^\n]{0,40}[-=*]{3,}(?=\s*\Z)"
 """that a session began, with the time"""
 _ENDED = r"(?i:end of (?:the |this )?(?:conversation|chat|session|transcript|dialogue|log))\W{0,9}(?=\s*\Z)"
 
 
-def framing_of(before: str) -> re.Pattern[str]:
-    """What stands around what is said: again the lines before the first speaks, with other numbers or values; times."""
-    lines = (_NUMBER.split(line.strip()) for line in before.split("\n"))
-    again = "|".join(_NUMBER.pattern.join(map(re.escape, parts)) for parts in lines if len(parts) > 2) or "(?!)"
+def framing_of(before: str, written: str = "", least: int = 0) -> re.Pattern[str]:
+    """What stands around what is said: again the lines before the first speaks, with other numbers or values; times.
+
+    Of what is `written` also the fields that are there as often as answers: the `least` that they are.
+    """
+    lines = [_NUMBER.split(line.strip()) for line in before.split("\n")]
+    numbered = (parts for parts in lines if len(parts) > (1 if parts[0][:1] in ("#", "*") else 2))
+    again = "|".join(_NUMBER.pattern.join(map(re.escape, parts)) for parts in numbered) or "(?!)"
+    fields = Counter(_BOLD_FIELD.findall(written)) if least > 1 else {}
+    again += "".join(rf"|\*\*{re.escape(name)}:\*\* [^\n]*" for name, count in fields.items() if count >= least)
     again += r"|={3,}[^\n]*={3}" if re.match(r"={3,} .*={3}", before) else ""
     if field := _FIELD.search(before):
         again += rf"|(?:[-=_*]{{3,}}\s+)?{re.escape(field[1])}: [^\n]*(?=\s*\Z)"
@@ -162,21 +185,6 @@ TOKENS = re.compile(
     r"|\A\s*<(?:s|bos)>|<(?:/s|eos)>\s*(?:<s>\s*)?\Z"
 )
 """what they write around it"""
-USER = (
-    r"User|USER|Human|You|You said|Me|Prompt|User Input|用户|用戶|人类|ユーザー|사용자|Benutzer|Nutzer|Utilisateur"
-    r"|Usuario|Usuário|Utente|Gebruiker|Пользователь|Użytkownik|나|你|Siz|Вы|Ви|Ты|Você|Vous|Kullanıcı|المستخدم|उपयोगकर्ता|Bạn|Customer"
-    r"|💬|🗨|👤|🧑(?:\u200d💻)?|👨\u200d💻|👩\u200d💻"
-    r"|🙋|Tú dijiste|Du hast gesagt|Vous avez dit|Você disse|Hai detto"
-)
-_VERSION = r"\d[\w.]{0,7}|[RVo]\d|Sonnet|Opus|Haiku|Pro|Flash|Large|Medium|Small|Max|Mini|Lite|Chat|Coder"
-MODEL = (
-    r"Assistant|AI|Bot|Agent|Model|Response|(?:ChatGPT|Gemini)(?: said| dijo| hat gesagt| a dit| disse| ha detto)?"
-    r"|Cursor|Copilot|GitHub Copilot|MODEL|LLM"
-    rf"|(?:Claude|Gemini|Grok|DeepSeek|Mistral|Qwen|Kimi|Llama)(?:[ -](?:{_VERSION})){{0,4}}"
-    r"|Amazon Q|Claude Code|Gemini CLI|Codex|Windsurf|Cascade|Junie|Kiro|Perplexity|Cody"
-    r"|ASSISTANT|Planner Response|GPT-[\w.\-]{1,20}(?: mini| nano)?|助手|AI助手|模型|アシスタント|어시스턴트|Assistent"
-    r"|Asistente|Assistente|Ассистент|Asystent|Asistan|المساعد|सहायक|🤖|Antigravity|[A-Z]\w{0,20}(?:Bot|AI|GPT)"
-)
 KINDS = (
     {"System": "system", "Reasoning": "thinking", "Info": "event"}
     | dict.fromkeys(("Instruction", "Input", "Question"), "user")

@@ -17,18 +17,13 @@ from webapp.dumps.values import are_messages, as_object, is_speech
 Side = Literal["system", "user", "thinking", "assistant", "call", "result"]
 Path = tuple[str | int, ...]
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
-_WORDS: dict[str, str] = tomllib.loads(File(__file__).parents[1].joinpath("names.toml").read_text("utf-8"))
-_NAMES = {kind: frozenset(words.split()) for kind, words in _WORDS.items()}
+WORDS: dict[str, str] = tomllib.loads(File(__file__).parents[1].joinpath("names.toml").read_text("utf-8"))
+_NAMES = {kind: frozenset(words.split()) for kind, words in WORDS.items()}
 _ANSWERS, _WEAK, _PROMPTS, _ELSE = (_NAMES[kind] for kind in ("answers", "weak", "prompts", "else"))
 _THOUGHTS, _REFERENCES, _BOTS, _SAYINGS = (_NAMES[kind] for kind in ("thoughts", "references", "bots", "sayings"))
-_JUDGED = {"passed", "correct", "is_correct", "verdict", "score", "grade", "action"}
-"""keys beside which such a name holds what was judged of an answer, or what came of an action"""
-KEYED = {"options", "choices", "distractors"}
-"""keys of an exam, beside which an answer is the right one, whoever gives it"""
-_RIGHT = {"answer", "answers"}
-_OF_SERVER = {"status", "success", "code", "error", "errors", "statusCode", "ok"}
-_LOGGED = {"event", "event_type", "level", "levelname", "severity"}
-"""keys beside which a message is what a program says of itself"""
+_JUDGED, KEYED, _RIGHT, _OF_SERVER, _LOGGED = (
+    _NAMES[kind] for kind in ("judged", "keyed", "right", "of_servers", "logged")
+)
 _BESIDE: dict[str, tuple[Side, set[str]]] = {
     **dict.fromkeys(("ai", "bot", "chatbot"), ("assistant", {"user", "human", "you", "question", "query", "prompt"})),
     **dict.fromkeys(("final_text", "finalText"), ("assistant", {"model", "model_id", "model_name", "usage", "trace"})),
@@ -164,6 +159,10 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
     words = _words(key)
     if key in _THOUGHTS and isinstance(holder[key], str) and not holder.keys() & _JUDGED:
         return "thinking"
+    if words[-1:] == ["reasoning"] and len(words) > 1 and isinstance(holder[key], str):
+        return "thinking"
+    if (around == "assistant" or isinstance(holder[key], str)) and is_model(key):
+        return "assistant"
     is_told = words[-1:] == ["generated"] and str(holder[key]).lower() in ("true", "false")  # whether it was
     if _ELSE.intersection(words) or words[-1:] == ["model"] or words == ["user", "agent"] or is_told:
         return None
@@ -196,6 +195,17 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
     return "assistant" if key in ("a", "A") and holder.keys() & {"q", "Q"} else None
 
 
+def is_model(key: str) -> bool:
+    """Whether a key is a model's name."""
+    return re.fullmatch(rf"(?:[\w.-]+/)*{MODEL_NAMES}", key.lower()) is not None
+
+
+def is_derived(path: Path) -> bool:
+    """Whether what stands there is called as what was made of answers: a result, a final or extracted answer."""
+    names = {word for step in path if isinstance(step, str) for word in _words(step)}
+    return bool(names & _NAMES["derived"]) or any(map(_is_weak, path[-1:]))
+
+
 def _is_of_model(words: list[str], holder: dict[str, Any]) -> bool:
     """Whether a key beside what is said, or is kept as it came, names a model or an agent."""
     beside = {word for other in holder for word in _words(str(other)) if isinstance(holder[other], str)}
@@ -213,28 +223,18 @@ def _side_of_event(value: dict[str, Any]) -> Side | None:
 
 
 _MESSAGE_OF = re.compile(r"(user|human|assistant|ai|api|agent|bot|system)[_.-]?message", re.I)
-_BY_USER = ("isCreatedByUser", "is_user", "isUser", "fromUser", "from_user", "isHuman", "is_human")
-_BY_BOT = ("isBot", "is_bot", "bot")
-"""of who wrote a message, as Discord and Telegram have it"""
-_WHO, SAID, _INNER = (tuple(_WORDS[key].split()) for key in ("who", "said_under", "said_in"))
-_NAMES_OF_ROLES = ("role", "type", "name")
-"""who spoke, where that is an object"""
-MODEL_NAMES = (
-    r"(?:chatgpt|gpt|claude|grok|gemini|copilot|deepseek|llama|mistral|qwen|replika|meta ai|my ai|khoj)[\w .:\-]{0,40}"
+_BY_USER, _BY_BOT, _WHO, SAID, _INNER = (
+    tuple(WORDS[key].split()) for key in ("by_user", "by_bot", "who", "said_under", "said_in")
 )
-_SAID_BY = r"(?:llm|model|bot|ai|assistant|agent)[_ ]?(?:output|response|reply|answer|completion)"
-_ASKED_BY = r"user[_ ]?(?:input|prompt|query|question|request)|(?:llm|model)[_ ]?(?:request|prompt|input)"
+MODEL_NAMES = rf"(?:{WORDS['model_names'].replace(' ', '|')}|meta ai|my ai)[\w .:\-]{{0,40}}"
+_SAID_BY, _ASKED_BY = WORDS["said_by"], WORDS["asked_by"]
 _EVENTS = re.compile(rf"prompt|completion|tool_(?:call_)?(?:result|output)|{_ASKED_BY}|{_SAID_BY}")
 _OF_SERVERS = ("request", "response")
 """events named by what was said in them; a request or a response alone may be a server's"""
-_USERS = rf"{'|'.join(_WORDS['users'].split())}|{_ASKED_BY}"
-_MODELS = rf"{'|'.join(_WORDS['models'].split())}|{_SAID_BY}|{MODEL_NAMES}"
-_ROLES = (
-    ("user", re.compile(_USERS)),
-    ("assistant", re.compile(_MODELS)),
-    ("system", re.compile(r"system|developer|context")),
-    ("tool", re.compile(r"tool|function|observation|tool_(?:call_)?(?:result|output|response)")),
-    ("thinking", re.compile(r"thinking|reasoning|thought")),
+_FURTHER = {"user": f"|{_ASKED_BY}", "assistant": f"|{_SAID_BY}|{MODEL_NAMES}"}
+_ROLES = tuple(
+    (role, re.compile("|".join(WORDS[f"role_{role}"].split()) + _FURTHER.get(role, "")))
+    for role in ("user", "assistant", "system", "tool", "thinking")
 )
 
 
@@ -275,7 +275,7 @@ def speaker(holder: dict[str, Any]) -> str | None:
             who = of_message[1]
         elif not (_EVENTS.fullmatch(str(who).lower()) or (key in _WHO and (key != "type" or who not in _OF_SERVERS))):
             continue
-        words = [who] if isinstance(who, str) else [as_object(who).get(name) for name in _NAMES_OF_ROLES]
+        words = [who] if isinstance(who, str) else [as_object(who).get(name) for name in ("role", "type", "name")]
         for word in (word.strip().lower() for word in words if isinstance(word, str)):
             if role := next((role for role, pattern in _ROLES if pattern.fullmatch(word)), None):
                 return role
