@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import re
@@ -49,7 +50,7 @@ SERVER = re.compile(
 
 
 class InWords(click.Context):
-    """Ends a command with the words and the exit code of what it refuses."""
+    """Ends a command with the words and the exit code of what it refuses, or of what the system refuses it (2)."""
 
     def invoke(self, callback: Any, /, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -57,6 +58,10 @@ class InWords(click.Context):
         except Refusal as refusal:
             words = "\n".join(map(visible, str(refusal).split("\n")))
             raise click.UsageError(words, self) if refusal.exit_code == 2 else click.ClickException(words) from None
+        except OSError as error:
+            if error.errno in (None, errno.EPIPE):  # EPIPE: click ends quietly where nobody reads on
+                raise
+            raise click.UsageError(visible(str(error)), self) from None
 
 
 def in_words(command: click.Command) -> click.Command:

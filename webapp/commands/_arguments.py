@@ -172,6 +172,9 @@ class ProfileName(click.ParamType[str]):
 
 
 PROFILE = ProfileName()
+home_option = click.option(
+    "--home", type=PROFILE, metavar="P", help="Your parser: the profile that the program used, or pkg.mod:function."
+)
 _OPTIONS = f"{__name__}.options"
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

@@ -6,19 +6,22 @@ import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, TypeVar
+from datetime import UTC, datetime
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import click
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.capture import specs
+from webapp.commands import _arguments
 from webapp.config import Settings
 from webapp.dumps.messages import declarations
 from webapp.findings import own
 from webapp.installation import install_extra
 from webapp.store.db import database
-from webapp.store.sessions.filters import DESCRIBED, SWITCHES, Filters, of_parameters
+from webapp.store.sessions.filters import DESCRIBED, SWITCHES, of_parameters
 
 
 def settings() -> Settings:
@@ -86,7 +89,20 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def filter_options(command: _Command) -> _Command:
-    """Add an option for each filter; the command gets them together, to be given to `filters`."""
+    """Add an option for each filter; the command gets them as `filters`, None where none was given.
+
+    Times may be so long ago as 30m, 2d or 4w say. Raises `BadFilter`.
+    """
+
+    @wraps(command)
+    def with_filters(**given: Any) -> Any:
+        options = {name: given.pop(f"filter_{name}") for name in DESCRIBED if name != "sort"}
+        parameters = {name: "1" if value is True else value for name, value in options.items() if value}
+        for name in parameters.keys() & {"since", "until"}:
+            moment = _arguments.time_ago(parameters[name], datetime.now(UTC))
+            parameters[name] = moment.isoformat() if moment else parameters[name]
+        return command(filters=of_parameters(parameters) if parameters else None, **given)
+
     for name, described in reversed(DESCRIBED.items()):
         if name == "sort":
             continue
@@ -95,13 +111,5 @@ def filter_options(command: _Command) -> _Command:
             extra |= {"is_flag": False, "flag_value": "broken"}
         values = f": {', '.join(described.takes)}" if described.takes else ""
         text = f"{described.about[0].upper()}{described.about[1:]}{values}."
-        command = click.option(f"--{name}", f"filter_{name}", help=text, **extra)(command)
-    return command
-
-
-def filters(options_given: dict[str, Any]) -> Filters | None:
-    """The filters that were given, None without any. Raises `BadFilter`."""
-    parameters = {
-        name.removeprefix("filter_"): "1" if value is True else value for name, value in options_given.items() if value
-    }
-    return of_parameters(parameters) if parameters else None
+        with_filters = click.option(f"--{name}", f"filter_{name}", help=text, **extra)(with_filters)
+    return cast(_Command, with_filters)

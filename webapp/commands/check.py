@@ -14,7 +14,7 @@ import click
 from sqlalchemy import orm
 
 from webapp.commands import _store, _terminal
-from webapp.commands._arguments import PROFILE, runnable
+from webapp.commands._arguments import PROFILE, refuse, runnable
 from webapp.exports import base
 from webapp.exports.base import SPLITS
 from webapp.gate import checking, reports, samples
@@ -25,7 +25,6 @@ from webapp.store.exports import exporting
 from webapp.store.models import Session, Turn, is_response
 from webapp.store.sessions import responses, turn_facts
 from webapp.store.sessions.filters import Filters
-from webapp.visible import visible
 
 BASELINE = "fencepost-baseline.jsonl"
 MOST_LINES = 20
@@ -56,7 +55,7 @@ def command(
     allow: Path | None,
     outputs: tuple[Path, ...],
     as_json: bool,
-    **filters: Any,
+    filters: Filters | None,
 ) -> None:
     """Run a parser over labelled responses, and compare the results with the committed baseline.
 
@@ -68,24 +67,20 @@ def command(
     Exits with 0 when passed, with 1 when failed or when the parser cannot be run, with 2 when used wrongly or when
     baseline and responses do not match.
     """
-    if name is None and filters["filter_contract"] and labels is None:
+    if name is None and filters and filters.contract and labels is None:
         sys.exit(_check_contracts(database, filters, as_json))
-    if name is None:
-        raise click.UsageError("name a parser with --profile, or hold calls against their requests with --contract")
-    if wrong := [path for path in outputs if path.suffix not in reports.SUFFIXES]:
-        raise click.UsageError(f"-o takes {', '.join(reports.SUFFIXES)}, not {wrong[0].name!r}")
-    if labels is not None and (database is not None or _store.filters(filters) is not None):
-        raise click.UsageError("--labels is a file: --database and filters are not for it")
-    try:
-        profile = runnable(name)
-        allowed = {} if allow is None else checking.read_allowed(allow)
-        sample = _of_file(labels) if labels else _of_database(database, filters)
-        options: dict[str, Any] = {"strict": strict, "split": split, "update": update}
-        report = checking.run(sample, profile, baseline, allowed=allowed, **options)
-        for path in outputs:
-            path.write_text(reports.written(report, path.suffix), encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise click.UsageError(visible(str(error))) from None
+    refuse(name is None, "name a parser with --profile, or hold calls against their requests with --contract")
+    for path in outputs:
+        refuse(path.suffix not in reports.SUFFIXES, f"-o takes {', '.join(reports.SUFFIXES)}, not {path.name!r}")
+    both = labels is not None and (database is not None or filters is not None)
+    refuse(both, "--labels is a file: --database and filters are not for it")
+    profile = runnable(name or "")
+    allowed = {} if allow is None else checking.read_allowed(allow)
+    sample = _of_file(labels) if labels else _of_database(database, filters)
+    options: dict[str, Any] = {"strict": strict, "split": split, "update": update}
+    report = checking.run(sample, profile, baseline, allowed=allowed, **options)
+    for path in outputs:
+        path.write_text(reports.written(report, path.suffix), encoding="utf-8", errors="backslashreplace")
     _tell(report, baseline, as_json)
     sys.exit(report.exit_code)
 
@@ -96,9 +91,8 @@ def _of_file(path: Path) -> list[Sample]:
         return samples.read(file, str(path))
 
 
-def _of_database(url: str | None, filters: dict[str, Any]) -> list[Sample]:
+def _of_database(url: str | None, chosen: Filters | None) -> list[Sample]:
     """The labelled responses, or all under the filters."""
-    chosen = _store.filters(filters)
     with _store.session(url) as db:
         if chosen is None:
             return samples.read(exporting.labels(db, "gate", scope="all labels"), "the database")
@@ -107,9 +101,8 @@ def _of_database(url: str | None, filters: dict[str, Any]) -> list[Sample]:
         return samples.read(base.find("gate", "labels").pieces(found, exporting.about("", None)), "the database")
 
 
-def _check_contracts(url: str | None, filters: dict[str, Any], as_json: bool) -> int:
+def _check_contracts(url: str | None, chosen: Filters, as_json: bool) -> int:
     """Tell the responses in view that break their contract, the first in full; 1 where there are some, else 0."""
-    chosen = _store.filters(filters) or Filters()
     with _store.session(url) as db:
         blocks = responses.turn_ids(db, responses.view_of(db, chosen))
         broken = [_broken(db, turn_id) for ids in blocks for turn_id in ids]

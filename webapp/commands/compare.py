@@ -8,14 +8,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import click
 from sqlalchemy import orm
 
 from webapp.capture import specs
 from webapp.commands import _store, _terminal
-from webapp.commands._arguments import PROFILE, runnable
+from webapp.commands._arguments import PROFILE, refuse, runnable
 from webapp.findings.rule import number
 from webapp.store.compare import comparing
 from webapp.store.compare.comparing import Comparison, LabelMatrix, compare
@@ -31,7 +30,7 @@ from webapp.store.statistics.shares import SignTest
 @click.option("--no-run", is_flag=True, help="Compare what is stored, and run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as one JSON document.")
 @_store.filter_options
-def command(a: str, b: str | None, before: str | None, no_run: bool, as_json: bool, **filters: Any) -> None:
+def command(a: str, b: str | None, before: str | None, no_run: bool, as_json: bool, filters: Filters | None) -> None:
     """Count how the profiles A and B read the same responses: same value, different values, only one, neither.
 
     No labels are needed; if there are final labels, it also shows which profile is right. Both are first run over the
@@ -40,14 +39,12 @@ def command(a: str, b: str | None, before: str | None, no_run: bool, as_json: bo
 
     Exits with 0 when compared, with 1 when no response was parsed by both, with 2 when used wrongly.
     """
-    if (before is None) == (b is None):
-        raise click.UsageError("name two profiles, or --before GITREV and one parser of your own")
-    narrowed = _store.filters(filters)
+    refuse((before is None) == (b is None), "name two profiles, or --before GITREV and one parser of your own")
     if before is None:
-        comparison = _compared(a, b or "", narrowed, run=not no_run)
+        comparison = _compared(a, b or "", filters, run=not no_run)
     else:
         with _parser_at(before, a) as earlier:
-            comparison = _compared(earlier, a, narrowed, run=not no_run, is_earlier=True)
+            comparison = _compared(earlier, a, filters, run=not no_run, is_earlier=True)
     _terminal.say(as_json, comparison.as_dict(), *_lines(comparison))
     raise SystemExit(0 if comparison.compared else 1)
 
@@ -137,6 +134,5 @@ def _git(folder: Path, *words: str) -> str:
         run = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, text=True)  # noqa: S603, S607
     except OSError as error:
         raise click.UsageError(f"git could not be started: {error}") from None
-    if run.returncode:
-        raise click.UsageError(f"--before: {run.stderr.strip() or 'git refused'}")
+    refuse(run.returncode, f"--before: {run.stderr.strip() or 'git refused'}")
     return run.stdout.strip()

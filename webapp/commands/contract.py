@@ -54,19 +54,16 @@ def command(tools: Path | None, as_json: bool, file: str) -> None:
     problems: list[Problem] = []
     states: Counter[str] = Counter()
     responses: list[dict[str, Any]] = []
-    try:
-        declared = None if tools is None else read_tools(tools)
-        with tempfile.TemporaryDirectory(prefix="fencepost-") as folder, open_log(file) as stream:
-            spooled = spool(stream, Path(folder), max_bytes=_MOST_BYTES)
-            problems += [spooled.problem] if spooled.problem else []
-            for response in _held(spooled.path, click.format_filename(file), declared, problems):
-                states[response.contract.state] += 1
-                if as_json:
-                    responses.append(_as_dict(response))
-                elif response.contract.is_broken or response.contract.state == "not_checked":
-                    _terminal.put(*_lines(response))
-    except OSError as error:
-        raise click.UsageError(str(error)) from None
+    declared = None if tools is None else read_tools(tools)
+    with tempfile.TemporaryDirectory(prefix="fencepost-") as folder, open_log(file) as stream:
+        spooled = spool(stream, Path(folder), max_bytes=_MOST_BYTES)
+        problems += [spooled.problem] if spooled.problem else []
+        for response in _held(spooled.path, click.format_filename(file), declared, problems):
+            states[response.contract.state] += 1
+            if as_json:
+                responses.append(_as_dict(response))
+            elif response.contract.is_broken or response.contract.state == "not_checked":
+                _terminal.put(*_lines(response))
     counts = {state: states[state] for state in STATES}
     lines = [{"at": problem.at, "reason": problem.reason} for problem in problems]
     _terminal.say(

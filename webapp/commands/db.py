@@ -10,6 +10,7 @@ import click
 import sqlalchemy as sa
 
 from webapp.commands import _store, _terminal
+from webapp.commands._arguments import refuse
 from webapp.parsing.words import counted
 from webapp.store import derive, models
 from webapp.store.db import database
@@ -95,8 +96,7 @@ def copy_(source: str, target: str, as_json: bool) -> None:
     Exits with 1 when SOURCE is at an older revision or TARGET is not empty.
     """
     addresses = _database_address(source, is_source=True), _database_address(target)
-    if addresses[0] == addresses[1]:
-        raise click.UsageError("SOURCE and TARGET are the same database")
+    refuse(addresses[0] == addresses[1], "SOURCE and TARGET are the same database")
     settings = _store.settings()
     opened = [_store.engine(replace(settings, database=address), migrate=False) for address in addresses]
     with opened[0] as first, opened[1] as written, _terminal.bar("copying") as tell:
@@ -109,8 +109,7 @@ def _database_address(text: str, *, is_source: bool = False) -> str:
     if "://" in text:
         return text
     path = Path(text).expanduser().absolute()
-    if is_source and not path.is_file():
-        raise click.UsageError(f"SOURCE: there is no file {text}")
+    refuse(is_source and not path.is_file(), f"SOURCE: there is no file {text}")
     return f"sqlite:///{path}"
 
 

@@ -8,6 +8,7 @@ import click
 from sqlalchemy import orm
 
 from webapp.commands import _arguments, _store, _terminal
+from webapp.commands._arguments import refuse
 from webapp.exports.redaction import Redactor
 from webapp.parsing.words import counted
 from webapp.store.exports import exporting, session_dump
@@ -38,14 +39,12 @@ def command(
 
     Exits with 0 when done, with 1 when there is no such session, with 2 when used wrongly.
     """
-    if (to_stdout or as_zip) and as_json:
-        raise click.UsageError("--stdout and --zip print the documents themselves; they do not go with --json")
-    if len(idents) > 1 and not as_zip:
-        raise click.UsageError("several sessions go into one zip: fencepost dump --zip ID ID > sessions.zip")
-    if as_zip and name is not None:
-        raise click.UsageError("--zip contains session dumps and cannot be combined with --format")
-    if redactor and name is None:
-        raise click.UsageError("a session dump is unchanged input; redaction needs --format report or html")
+    printed = (to_stdout or as_zip) and as_json
+    refuse(printed, "--stdout and --zip print the documents themselves; they do not go with --json")
+    several = len(idents) > 1 and not as_zip
+    refuse(several, "several sessions go into one zip: fencepost dump --zip ID ID > sessions.zip")
+    refuse(as_zip and name, "--zip contains session dumps and cannot be combined with --format")
+    refuse(redactor and not name, "a session dump is unchanged input; redaction needs --format report or html")
     settings = _store.settings()
     with _store.engine(settings) as engine, orm.Session(engine) as db:
         chosen = [sessions.find(db, ident) for ident in dict.fromkeys(idents)]

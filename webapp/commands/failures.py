@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 
 import click
 
-from webapp.commands import _arguments, _store, _terminal
+from webapp.commands import _store, _terminal
 from webapp.parsing.words import counted
 from webapp.store.failures import groups
 from webapp.store.failures.group_line import GroupLine, Groups
@@ -19,9 +18,9 @@ from webapp.store.sessions.filters import HOME, Filters
 @click.command("failures")
 @click.option("--new", "only_new", is_flag=True, help="Only groups first seen since --since.")
 @click.option("--limit", type=click.IntRange(1, 500), default=20, show_default=True, help="Number of groups to print.")
-@click.option("--json", "as_json_", is_flag=True, help="Print the groups as JSON, as /api/failures does.")
+@click.option("--json", "as_json", is_flag=True, help="Print the groups as JSON, as /api/failures does.")
 @_store.filter_options
-def command(only_new: bool, limit: int, as_json_: bool, **filters: Any) -> None:
+def command(only_new: bool, limit: int, as_json: bool, filters: Filters | None) -> None:
     """List failure groups under the list's filters: how many responses, since when, with which models.
 
     --since and --until also accept a duration before now, such as 30m, 1h or 2d. They apply to the response, as do
@@ -30,20 +29,12 @@ def command(only_new: bool, limit: int, as_json_: bool, **filters: Any) -> None:
 
     Exits with 0, with 1 when --new lists any group, with 2 when used wrongly.
     """
-    now = datetime.now(UTC)
-    absolute_filters = {name: _absolute(name, value, now) for name, value in filters.items()}
-    narrowed = _store.filters(absolute_filters) or Filters()
+    narrowed = filters or Filters()
     with _store.session() as db:
-        page = groups.page(db, narrowed, limit=limit, only_new=only_new, now=now)
+        page = groups.page(db, narrowed, limit=limit, only_new=only_new, now=datetime.now(UTC))
     kind = "new failure group" if only_new else "failure group"
-    _terminal.say(as_json_, page.as_dict(), *_lines(page, narrowed, kind))
+    _terminal.say(as_json, page.as_dict(), *_lines(page, narrowed, kind))
     sys.exit(1 if only_new and page.total else 0)
-
-
-def _absolute(name: str, value: Any, now: datetime) -> Any:
-    """A time ago as the time that it was."""
-    at = _arguments.time_ago(value, now) if name in ("filter_since", "filter_until") and value else None
-    return value if at is None else at.isoformat()
 
 
 def _lines(page: Groups, filters: Filters, kind: str) -> Iterator[str]:

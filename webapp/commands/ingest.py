@@ -13,7 +13,7 @@ import click
 import sqlalchemy as sa
 
 from webapp.commands import _arguments, _ingest_report, _store, _terminal
-from webapp.commands._arguments import PROFILE, refuse
+from webapp.commands._arguments import refuse
 from webapp.commands._file_reader import FileReader, FileResult, read_again
 from webapp.commands._folder_watch import FolderWatch
 from webapp.commands._start import stopped_by_signals
@@ -44,9 +44,7 @@ _NICER = 10
 @click.option(
     "--session-key", metavar="KEY", help="Key that names an entry's session, e.g. metadata.chat_id; - for none."
 )
-@click.option(
-    "--home", type=PROFILE, metavar="P", help="Your parser: the profile that the program used, or pkg.mod:function."
-)
+@_arguments.home_option
 @click.option(
     "--tools", type=click.Path(exists=True, path_type=Path), metavar="F", help="Tools, if the logs have none."
 )
@@ -87,7 +85,7 @@ def command(
     for later; --json prints a document for each file.
     """
     _check(click.get_current_context().params)
-    tools_ = None if tools is None else _tools(tools)
+    tools_ = None if tools is None else read_tools(tools)
     settings = _store.settings()
     mapping = _mapping(settings, mappings) if mappings else {OPTION: session_key} if session_key else None
     _give_way()
@@ -115,13 +113,6 @@ def _hold(engine: sa.Engine, results: list[FileResult], tools: dict[str, Any], a
     count = start.tell_tools(engine, _keys(results), tools)
     held = f"{counted(count, 'call')} {'is' if count == 1 else 'are'} held"
     click.echo(f"{held} against the tools that were given", err=as_json)
-
-
-def _tools(path: Path) -> dict[str, Any]:
-    try:
-        return read_tools(path)
-    except OSError as error:
-        raise click.UsageError(str(error)) from None
 
 
 def _keys(results: list[FileResult]) -> list[str]:

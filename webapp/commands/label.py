@@ -12,6 +12,7 @@ from sqlalchemy import orm
 
 from webapp import jsontext
 from webapp.commands import _arguments, _store, _terminal
+from webapp.commands._arguments import refuse
 from webapp.exports import base
 from webapp.exports.base import left_out_sentence
 from webapp.exports.redaction import Redactor
@@ -71,8 +72,7 @@ def export(
         for format_name, words in base.described("labels"):
             click.echo(f"{format_name:<12} {words}")
         return
-    if sum(map(bool, (idents, queue, filter_))) > 1:
-        raise click.UsageError("give only one of --session, --queue and --filter")
+    refuse(sum(map(bool, (idents, queue, filter_))) > 1, "give only one of --session, --queue and --filter")
     with _store.session() as db:
         spec = spec_of(dict(parse_qsl(f"queue={queue}"))) if queue else None
         filters = filtering.of_parameters(dict(parse_qsl(filter_))) if filter_ else None

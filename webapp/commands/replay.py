@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from webapp.commands import _store, _terminal
-from webapp.commands._arguments import PROFILE, own_options
+from webapp.commands._arguments import PROFILE, own_options, refuse
 from webapp.parsing.words import MARKS, counted
 from webapp.store.jobs import replays
+from webapp.store.sessions.filters import Filters
 
 
 @click.command("replay")
@@ -28,7 +29,7 @@ def command(
     ident: str | None,
     again: bool,
     as_json: bool,
-    **filters: Any,
+    filters: Filters | None,
 ) -> None:
     """Parse stored responses with another profile, keep the traces, and count the verdicts.
 
@@ -39,15 +40,11 @@ def command(
     Exits with 0 when done, with 1 when there is no such session, when it was cancelled, or when the profile cannot
     run here (the reason is named), with 2 when used wrongly.
     """
-    if (profile is None) == (name is None):
-        raise click.UsageError("name one profile: fencepost replay PROFILE")
-    chosen = profile or name or ""
-    settings = _store.settings()
-    narrowed = _store.filters(filters)
-    if ident is not None and narrowed is not None:
-        raise click.UsageError("--session names one session, so filters do not apply")
+    refuse((profile is None) == (name is None), "name one profile: fencepost replay PROFILE")
+    refuse(ident is not None and filters is not None, "--session names one session, so filters do not apply")
+    chosen, settings = profile or name or "", _store.settings()
     with _store.engine(settings) as engine, _terminal.bar(chosen) as on_progress:
-        options: dict[str, Any] = {"session": ident, "filters": narrowed, "again": again}
+        options: dict[str, Any] = {"session": ident, "filters": filters, "again": again}
         run = replays.replay(engine, settings, chosen, on_progress=on_progress, **options)
     _terminal.say(as_json, run, *_words(run))
     sys.exit(0 if run.state == "done" else 1)

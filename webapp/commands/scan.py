@@ -45,12 +45,7 @@ _PATIENCE = 2
     help="Only what is younger, e.g. 12h, 7d, 4w. Without PATH: 7d.",
 )
 @click.option("--all", "every", is_flag=True, help="Print every session that breaks a check, not the worst ten.")
-@click.option(
-    "--home",
-    type=_arguments.PROFILE,
-    metavar="P",
-    help="Your parser: the profile that the programs used, or pkg.mod:function.",
-)
+@_arguments.home_option
 @click.option(
     "--fail-on", type=click.Choice(SEVERITIES), default="low", show_default=True, help="Least severity for exit code 1."
 )

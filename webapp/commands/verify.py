@@ -33,12 +33,9 @@ def command(as_json: bool, path: str) -> None:
     """
     settings = _store.settings()
     with _store.engine(settings) as engine, tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
-        try:
-            with open_log(path) as stream:
-                spooled = spool(stream, Path(folder), max_bytes=settings.max_dump)
-            result = verification.verify(engine, spooled, click.format_filename(path))
-        except OSError as error:
-            raise click.UsageError(str(error)) from None
+        with open_log(path) as stream:
+            spooled = spool(stream, Path(folder), max_bytes=settings.max_dump)
+        result = verification.verify(engine, spooled, click.format_filename(path))
     document = {"whole": result.is_whole, **{field.name: getattr(result, field.name) for field in fields(result)}}
     _terminal.say(as_json, document, *_lines(result), errors=_not_stored(result))
     sys.exit(0 if result.is_whole else 1)
