@@ -28,6 +28,7 @@ from webapp.store.ingest.start import ingest
 from webapp.store.jobs import replays
 from webapp.store.models import TURNS_A_SESSION, Parse, Session, Turn
 from webapp.store.sessions.filters import Filters
+from webapp.web.api import shapes
 
 A_SESSION = 20
 A, B = "windlass-strict", "fencepost"
@@ -69,7 +70,7 @@ def measured(folder: Path, responses: int) -> dict[str, Any]:
         "under_a_filter": narrowed,
         "made_in": filled,
     }
-    return {name: value and round(value, 3) for name, value in times.items()} | {"comparison": compared.as_dict()}
+    return {name: value and round(value, 3) for name, value in times.items()} | {"comparison": shapes.filled("Comparison", compared)}
 
 
 def seconds(what: Callable[[], Any]) -> float:

@@ -21,6 +21,7 @@ from webapp.store.compare.comparing import Comparison, LabelMatrix, compare
 from webapp.store.jobs import replays
 from webapp.store.sessions.filters import Filters
 from webapp.store.statistics.shares import SignTest
+from webapp.web.api.shapes import filled
 
 
 @click.command("compare")
@@ -45,7 +46,7 @@ def command(a: str, b: str | None, before: str | None, no_run: bool, as_json: bo
     else:
         with _parser_at(before, a) as earlier:
             comparison = _compared(earlier, a, filters, run=not no_run, is_earlier=True)
-    _terminal.say(as_json, comparison.as_dict(), *_lines(comparison))
+    _terminal.say(as_json, filled("Comparison", comparison), *_lines(comparison))
     raise SystemExit(0 if comparison.compared else 1)
 
 

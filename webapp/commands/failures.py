@@ -13,6 +13,7 @@ from webapp.parsing.words import counted
 from webapp.store.failures import groups
 from webapp.store.failures.group_line import GroupLine, Groups
 from webapp.store.sessions.filters import HOME, Filters
+from webapp.web.api.shapes import filled
 
 
 @click.command("failures")
@@ -33,7 +34,7 @@ def command(only_new: bool, limit: int, as_json: bool, filters: Filters | None) 
     with _store.session() as db:
         page = groups.page(db, narrowed, limit=limit, only_new=only_new, now=datetime.now(UTC))
     kind = "new failure group" if only_new else "failure group"
-    _terminal.say(as_json, page.as_dict(), *_lines(page, narrowed, kind))
+    _terminal.say(as_json, filled("failure_page", page), *_lines(page, narrowed, kind))
     sys.exit(1 if only_new and page.total else 0)
 
 

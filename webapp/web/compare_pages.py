@@ -30,7 +30,7 @@ from webapp.visible import visible
 from webapp.web import rawview
 from webapp.web.answers import page, wants_partial
 from webapp.web.api.operation import FILTERS, Parameter, json, operation
-from webapp.web.api.shapes import TEXT
+from webapp.web.api.shapes import TEXT, filled
 from webapp.web.labels import label_form
 from webapp.web.sessions import list_filters
 
@@ -86,7 +86,7 @@ def index() -> Response | AnyResponse:
 def compare_api() -> Response:
     a, b = _pair()
     comparison = comparing.compare(db.session, a, b, list_filters.of_request())
-    return jsonify(comparison.as_dict())
+    return jsonify(filled("Comparison", comparison))
 
 
 @blueprint.get("/sessions/<session_id:ident>/turns/<int:position>/compare")

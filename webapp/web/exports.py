@@ -181,13 +181,9 @@ def as_dict(job: Task) -> dict[str, Any]:
     return filled(
         "Export",
         job,
-        **{name: result.get(name) for name in ("sha256", "error", "expires_at")},
         **{name: result.get(name, _NOTHING) for name in ("deleted", "changed")},
         cancelled=job.state == "cancelled",
-        ids=job.about.get("keys"),
-        filters=job.about.get("filters"),
         sessions=result.get("sessions", progress.get("sessions", 0)),
-        of=progress.get("chosen"),
         bytes=result.get("bytes", progress.get("read", 0)),
         url=url_for("export_jobs.show_api", number=job.id),
         file=url_for("export_jobs.file_api", number=job.id) if job.state == "done" else None,

@@ -193,8 +193,7 @@ def query_of(cell: dict[str, Any]) -> dict[str, str]:
 def score_dict(score: scoreboard.Score) -> dict[str, Any]:
     """A score as the API gives it; shares with their 95 % interval after Wilson."""
     outcomes: dict[str, Any] = {name: score.outcomes[name] for name in OUTCOMES}
-    rates = {name: filled("share_of", getattr(score, name)) for name in ("precision", "recall")}
-    return outcomes | rates | {"by_policy": dict(score.policies)}
+    return filled("score", score, **outcomes, by_policy=dict(score.policies))
 
 
 def by_dict(board: scoreboard.Scoreboard) -> dict[str, Any]:
@@ -252,12 +251,8 @@ def run_dict(run: Task) -> dict[str, Any]:
     return filled(
         "Run",
         run,
-        profile=run.about["profile"],
         filters=run.about.get("filters", {}),
         progress=share(run),
-        counts=run.progress.get("counts"),
-        started_at=run.began_at,
-        finished_at=run.ended_at,
     )
 
 

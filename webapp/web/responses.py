@@ -65,7 +65,7 @@ def list_api() -> Response:
     is_unknown = covered and covered.of and not covered.run and _asks(filters)
     lines = [response_dict(line, filters) for line in result.responses]
     total = None if is_unknown else result.total
-    page = filled("response_page", result, responses=lines, total=total, cut=result.is_cut)
+    page = filled("response_page", result, responses=lines, total=total)
     return jsonify(page | coverage_dict(covered))
 
 
@@ -88,9 +88,6 @@ def response_dict(line: store.ResponseLine, filters: Filters) -> dict[str, Any]:
     return filled(
         "Response",
         line,
-        session=line.external_id,
-        bytes=line.length,
-        flags=[flag.as_dict() for flag in line.flags],
         verdicts=verdicts | ({} if filters.under == HOME else {filters.under: line.under}),
         url=turn_url(line, line.position),
     )

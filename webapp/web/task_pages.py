@@ -228,5 +228,4 @@ def cancel_api(number: int) -> tuple[Response, int]:
 
 def job_dict(job: Task) -> dict[str, Any]:
     """A job as the API shows it; `progress` counts bytes of its phase, and what was found so far."""
-    file = {name: job.about[name] for name in ("filename", "bytes")}
-    return filled("Job", job, **file, cancelled=job.state == "cancelled", dump=job.dump)
+    return filled("Job", job, cancelled=job.state == "cancelled")

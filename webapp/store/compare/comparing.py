@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
@@ -112,18 +112,17 @@ class LabelMatrix:
         """Right or missed under A, and B gives another value than was meant, without a word."""
         return self.of("right", "silently wrong") + self.of("missed", "silently wrong")
 
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "right_right": self.of("right", "right"),
-            "wrong_wrong": self.of("silently wrong", "silently wrong"),
-            "wrong_right": self.fixed,
-            "right_wrong": self.broken,
-            "silently_wrong": self.silently_wrong,
-            "matrix": [{"a": was, "b": now, "count": count} for (was, now), count in sorted(self.counts.items())],
-            "compared": self.total,
-            "waiting": self.waiting,
-            "sign_test": self.signs.as_dict(),
-        }
+    @property
+    def right_right(self) -> int:
+        return self.of("right", "right")
+
+    @property
+    def wrong_wrong(self) -> int:
+        return self.of("silently wrong", "silently wrong")
+
+    @property
+    def cells(self) -> list[tuple[str, str, int]]:
+        return [(*pair, count) for pair, count in sorted(self.counts.items())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,16 +147,10 @@ class Comparison:
         """Responses over which both were run."""
         return sum(self.counts[cell] for cell in READ)
 
-    def as_dict(self) -> dict[str, Any]:
-        """As the API and `fencepost compare --json` give it."""
-        runs = {"a_runs": self.a_runs, "b_runs": self.b_runs}
-        return {
-            **{name: getattr(self, name) for name in ("a", "b", "of", "compared", "sessions", "cut")},
-            **self.counts,
-            **{name: asdict(run) | {"reason": run.reason} for name, run in runs.items()},
-            "sign_test": self.signs.as_dict(),
-            "labels": self.labels.as_dict() if self.labels.total or self.labels.waiting else None,
-        }
+    @property
+    def labels_told(self) -> LabelMatrix | None:
+        """None where nothing is labelled."""
+        return self.labels if self.labels.total or self.labels.waiting else None
 
 
 def compare(db: orm.Session, first: str, second: str, filters: Filters) -> Comparison:

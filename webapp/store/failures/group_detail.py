@@ -16,7 +16,7 @@ from webapp.parsing import failure_group
 from webapp.refusals import NotThere
 from webapp.store.db.ids import moment
 from webapp.store.failures import events, groups
-from webapp.store.failures.group_line import Example, GroupLine, Rate, fields_of, rate
+from webapp.store.failures.group_line import Example, GroupLine, Rate, rate
 from webapp.store.failures.groups import MOST_VALUES
 from webapp.store.failures.scope import OF_RESPONSE, Coverage, Scope, coverage, scope
 from webapp.store.models import (
@@ -53,12 +53,13 @@ class GroupExample:
 
 @dataclass(frozen=True, slots=True)
 class ReadingProfile:
-    """What another profile makes of the group's responses that were looked at: `read` a value of `run`; a profile with
-    no `run` was not run on them."""
+    """What another profile makes of the `of` responses of the group that were looked at: `read` a value of `run`, None
+    where it was not run."""
 
     profile: str
-    read: int
+    read: int | None
     run: int
+    of: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,40 +88,6 @@ class GroupDetail:
     after: Rate | None = None
     tokens: list[tuple[str, int]] = field(default_factory=list)
     readers: list[ReadingProfile] = field(default_factory=list)
-    looked_at: int = 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """As the API writes it; "group" is null where the filters leave none of it."""
-        return {
-            **fields_of(self, ("key", "asked", "title", "merged")),
-            "group": None if self.line is None else self.line.as_dict(),
-            "spent": None if self.line is None else self.line.spent,
-            "responses": self.coverage.as_dict(),
-            "examples": [
-                {**example.at.as_dict(), **fields_of(example, ("when", "model", "path", "tokens"))}
-                for example in self.examples
-            ],
-            "models": [each.as_dict() for each in self.models],
-            "versions": [each.as_dict() for each in self.versions],
-            "before": None if self.before is None else self.before.as_dict(),
-            "after": None if self.after is None else self.after.as_dict(),
-            "tokens": [{"tokens": tokens, "count": count} for tokens, count in self.tokens],
-            "readers": [
-                {
-                    "profile": each.profile,
-                    "read": each.read if each.run else None,
-                    "run": each.run,
-                    "of": self.looked_at,
-                }
-                for each in self.readers
-            ],
-            "history": [_said(event) for event in self.history],
-        }
-
-
-def _said(event: FailureEvent) -> dict[str, Any]:
-    fields = fields_of(event, [column.name for column in event.__table__.columns])
-    return {"group" if name == "group_key" else name: value for name, value in fields.items()}
 
 
 def find(db: orm.Session, key: str, filters: Filters, *, now: datetime | None = None) -> GroupDetail:
@@ -150,7 +117,6 @@ def find(db: orm.Session, key: str, filters: Filters, *, now: datetime | None = 
         after=after,
         tokens=top(_counter(db, here, FailedResponse.tokens), None, MOST_VALUES)[0],
         readers=_readers(db, groups.turns_in(db, here, LOOKED_AT), filters.under),
-        looked_at=min(line.count, LOOKED_AT),
     )
 
 
@@ -264,4 +230,5 @@ def _readers(db: orm.Session, turn_ids: Sequence[int], under: str) -> list[Readi
         run[profile] += count
         read_counts[profile] += count if verdict in READABLE else 0
     names = sorted({*run, *parsing.profiles()} - {under}, key=lambda name: (-read_counts[name], -run[name], name))
-    return [ReadingProfile(name, read_counts[name], run[name]) for name in names]
+    of = len(turn_ids)
+    return [ReadingProfile(name, read_counts[name] if run[name] else None, run[name], of) for name in names]

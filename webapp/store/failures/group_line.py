@@ -43,24 +43,6 @@ class Example:
     external_id: str
     position: int
 
-    def as_dict(self) -> dict[str, Any]:
-        return {"session": self.external_id, "session_key": self.session, "position": self.position}
-
-
-_LINE = (
-    *("key", "title", "count", "share", "sessions", "first_seen", "last_seen", "known_since", "series"),
-    *("more_models", "more_tools", "more_paths", "labelled", "findings", "state", "why", "assignee"),
-)
-
-
-def fields_of(holder: object, names: Iterable[str]) -> dict[str, Any]:
-    """These attributes as JSON has them: times as text, and tuples as lists."""
-
-    def plain(value: Any) -> Any:
-        return value.isoformat() if isinstance(value, datetime) else list(value) if isinstance(value, tuple) else value
-
-    return {name: plain(getattr(holder, name)) for name in names}
-
 
 @dataclass(frozen=True, slots=True)
 class GroupLine:
@@ -103,20 +85,6 @@ class GroupLine:
     example: Example | None
     spent: Spent
 
-    def as_dict(self) -> dict[str, Any]:
-        """As the API writes it."""
-        counts = (("model", self.models), ("tool", self.tools), ("path", self.paths))
-        return {
-            **fields_of(self, _LINE),
-            **{f"{name}s": [{name: value, "count": count} for value, count in values] for name, values in counts},
-            "new": self.is_new,
-            "new_models": self.new_models,
-            "growth": round(self.growth, 3),
-            "merged": self.merged,
-            "spent": self.spent,
-            "example": None if self.example is None else self.example.as_dict(),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Groups:
@@ -134,16 +102,6 @@ class Groups:
     coverage: Coverage
     range: tuple[datetime, datetime] | None
     window: tuple[datetime, datetime]
-
-    def as_dict(self) -> dict[str, Any]:
-        """As the API and `fencepost failures --json` write it; `count` is of responses, `total` of groups."""
-        return {
-            "failures": [line.as_dict() for line in self.groups],
-            **fields_of(self, ("next", "total", "count", "new")),
-            "responses": self.coverage.as_dict(),
-            "range": None if self.range is None else [moment.isoformat() for moment in self.range],
-            "window": [moment.isoformat() for moment in self.window],
-        }
 
 
 Z = 1.959963984540054
@@ -171,9 +129,6 @@ class Rate:
     @property
     def share(self) -> float | None:
         return self.count / self.of if self.of else None
-
-    def as_dict(self) -> dict[str, Any]:
-        return fields_of(self, ("name", "count", "of", "share", "low", "high"))
 
 
 def rate(name: str, count: int, of: int | None) -> Rate:

@@ -195,7 +195,7 @@ class Lines:
 def growth(series: Sequence[int]) -> float:
     """How much more there is in the second half than in the first, in standard deviations of what chance does."""
     earlier, later = sum(series[: len(series) // 2]), sum(series[len(series) // 2 :])
-    return (later - earlier) / sqrt(later + earlier) if later + earlier else 0.0
+    return round((later - earlier) / sqrt(later + earlier), 3) if later + earlier else 0.0
 
 
 def _range(scope_in_view: Scope, groups: Iterable[Facts]) -> tuple[int, int] | None:

@@ -12,7 +12,7 @@ from sqlalchemy import orm
 from webapp.parsing import failure_group
 from webapp.store.db.ids import moment
 from webapp.store.failures import group_line, groups
-from webapp.store.failures.group_line import Example, Facts, fields_of
+from webapp.store.failures.group_line import Example, Facts
 from webapp.store.failures.scope import Scope, scope
 from webapp.store.models import TURNS_A_SESSION, FailedResponse
 from webapp.store.sessions.filters import Filters
@@ -34,12 +34,6 @@ class SameFailure:
     last_seen: datetime
     earlier: Example | None
     later: Example | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """As the API writes it."""
-        beside = (("earlier", self.earlier), ("later", self.later))
-        fields = fields_of(self, ("key", "title", "count", "sessions", "here", "since", "last_seen"))
-        return fields | {name: None if example is None else example.as_dict() for name, example in beside}
 
 
 def of_turn(db: orm.Session, turn_id: int, filters: Filters | None = None) -> SameFailure | None:

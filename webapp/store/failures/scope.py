@@ -43,10 +43,6 @@ class Coverage:
     def not_run(self) -> int | None:
         return None if self.run is None or self.of is None else self.of - self.run
 
-    def as_dict(self) -> dict[str, int | None]:
-        """As the API writes it: null is "not counted under these filters", never nothing."""
-        return {"run": self.run, "of": self.of, "not_run": self.not_run}
-
 
 @dataclass(frozen=True, slots=True)
 class Scope:

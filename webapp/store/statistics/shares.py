@@ -41,10 +41,6 @@ class SignTest:
     p: float | None
     share: Rate
 
-    def as_dict(self) -> dict[str, object]:
-        counts = {"first": self.first, "second": self.second, "sessions": self.sessions}
-        return {**counts, "p": self.p, "share": self.share.share, "interval": self.share.interval}
-
 
 def sign_test(by_session: Iterable[Cluster]) -> SignTest:
     """The test of the numbers of responses, (for the first side, for the second) of each session."""

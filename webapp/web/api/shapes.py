@@ -86,10 +86,17 @@ def shape(notation: str) -> Schema:
 @cache
 def record(name: str) -> Schema:
     """The object that a shape is, itself."""
-    fields = {field: shape(notation) for notation, names in _FIELDS[name].items() for field in names.split()}
+    fields = {field: shape(notation) for field, (notation, _) in _members(name).items()}
     always = sorted(field for field in fields if not field.endswith("?"))
     properties = {field.removesuffix("?"): schema for field, schema in fields.items()}
     return {"type": "object", "properties": properties, "required": always}
+
+
+@cache
+def _members(name: str) -> dict[str, tuple[str, str]]:
+    """Of each member of a shape what it holds, and where a value of that shape has it."""
+    parts = ((notation, *field.partition("=")) for notation, names in _FIELDS[name].items() for field in names.split())
+    return {member: (notation, path or member) for notation, member, _, path in parts}
 
 
 def components() -> dict[str, Schema]:
@@ -98,18 +105,40 @@ def components() -> dict[str, Schema]:
 
 
 def filled(name: str, source: object, **values: Any) -> dict[str, Any]:
-    """The members that a shape always has: of `values`, else what `source` has by that name; times as ISO 8601.
+    """The members that a shape always has: of `values`, else what `source` has there; what they hold filled likewise.
 
     Raises `KeyError` for values that the shape has not.
     """
-    members = record(name)["required"]
+    members = {member: how for member, how in _members(name).items() if not member.endswith("?")}
     if unknown := values.keys() - members:
         raise KeyError(f"{name} has no {', '.join(sorted(unknown))}")
-    return {member: _plain(values[member] if member in values else getattr(source, member)) for member in members}
+    return {
+        member: _plain(values[member] if member in values else _at(source, path), notation)
+        for member, (notation, path) in members.items()
+    }
 
 
-def _plain(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, datetime) else value
+def _at(source: Any, path: str) -> Any:
+    """What stands there: attributes, or keys that a dict may lack; None behind what is None."""
+    for part in path.split("."):
+        source = source.get(part) if isinstance(source, dict) else getattr(source, part) if source is not None else None
+    return source
+
+
+def _plain(value: Any, notation: str) -> Any:
+    """As JSON has it: times as ISO 8601; of a shape its members, which a plain tuple has in their order."""
+    kind = notation.removesuffix("?")
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if value is None or (kind not in _FIELDS and kind[0] not in "[{"):
+        return value
+    if kind[0] == "[":
+        return [_plain(item, kind[1:-1]) for item in value]
+    if kind[0] == "{":
+        return {key: _plain(item, kind[1:-1]) for key, item in value.items()}
+    if type(value) is tuple:
+        return dict(zip(_members(kind), value, strict=True))
+    return value if isinstance(value, dict) else filled(kind, value)
 
 
 def _or_null(schema: Schema) -> Schema:

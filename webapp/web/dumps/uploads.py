@@ -220,7 +220,7 @@ def result_dict(result: IngestResult | RefusedUpload) -> dict[str, Any]:
         return {"filename": result.filename, "error": result.error, **dump}
     line = result.dump
     return {
-        "dump": filled("Dump", line, sessions=line.session_count, turns=line.turn_count, problems=line.problem_count),
+        "dump": filled("Dump", line),
         "sessions": result.sessions,
         "problems": [problem_dict(problem) for problem in result.problems],
     }

@@ -8,7 +8,7 @@ from webapp.extensions import db
 from webapp.store.failures import group_detail, groups, neighbours
 from webapp.store.sessions import turns
 from webapp.web.api.operation import AFTER, FILTERS, MOST_ROWS, SWITCH, Parameter, json, limit_of_request, operation
-from webapp.web.api.shapes import whole
+from webapp.web.api.shapes import filled, whole
 from webapp.web.sessions import list_filters
 
 blueprint = Blueprint("failures_api", __name__, url_prefix="/api")
@@ -32,7 +32,7 @@ def list_api() -> Response:
     only_new = request.args.get("new") == "1"
     limit = limit_of_request()
     page = groups.page(db.session, filters, after=request.args.get("after"), limit=limit, only_new=only_new)
-    return jsonify(page.as_dict())
+    return jsonify(filled("failure_page", page))
 
 
 @blueprint.get("/failures/<path:key>")
@@ -43,7 +43,7 @@ def list_api() -> Response:
     query=FILTERS,
 )
 def detail_api(key: str) -> Response:
-    return jsonify(group_detail.find(db.session, key, list_filters.of_request()).as_dict())
+    return jsonify(filled("failure", group_detail.find(db.session, key, list_filters.of_request())))
 
 
 @blueprint.get("/session/<session_id:ident>/turns/<int:position>/failure")
@@ -59,4 +59,4 @@ def detail_api(key: str) -> Response:
 def same_api(ident: str, position: int) -> Response:
     detail = turns.find_by_id(db.session, ident, position)
     same = neighbours.of_turn(db.session, detail.turn.id, list_filters.of_request())
-    return jsonify(failure=None if same is None else same.as_dict())
+    return jsonify(failure=None if same is None else filled("same_failure", same))

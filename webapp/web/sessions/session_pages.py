@@ -159,8 +159,7 @@ def list_api() -> Response:
     result_page = session_list.page(db.session, filters, after=request.args.get("after"), limit=limit_of_request())
     lines = [session_dict(line) for line in result_page.sessions]
     facets = {name: dict(facet.values) for name, facet in result_page.facets.items()}
-    matches = {key: [filled("Match", match) for match in several] for key, several in result_page.matches.items()}
-    found = filled("session_page", result_page, sessions=lines, facets=facets, matches=matches)
+    found = filled("session_page", result_page, sessions=lines, facets=facets)
     return jsonify(found | _not_run(coverage_under(db.session, store.view(db.session, filters))))
 
 
@@ -184,9 +183,8 @@ def show_api(ident: str) -> Response:
     first = max(0, request.args.get("from", 0, type=int))
     count = limit_of_request(TURNS_A_PAGE)
     lines = turn_store.timeline(db.session, session, first=first, count=count, viewer=author())
-    turns = [filled("TurnLine", line) for line in lines]
     findings = [stored_turns.finding_dict(finding) for finding in stored_turns.findings_of(db.session, session.id)]
-    return jsonify(session=session_dict(session), findings=findings, turns=turns)
+    return jsonify(filled("session", None, session=session_dict(session), findings=findings, turns=lines))
 
 
 @blueprint.post("/api/session/<session_id:ident>/dump")
@@ -210,9 +208,6 @@ def session_dict(session: Any) -> dict[str, Any]:
     return filled(
         "Session",
         session,
-        id=session.external_id,
-        format=session.source_format,
-        home=session.home_profile,
         shape=dict(zip(VERDICTS, session.shape, strict=True)),
         url=url_for("sessions.show", ident=links.ident(session)),
         **{number.name: getattr(session, number.column.key) for number in NUMBERS},
