@@ -70,7 +70,9 @@ def measured(folder: Path, responses: int) -> dict[str, Any]:
         "under_a_filter": narrowed,
         "made_in": filled,
     }
-    return {name: value and round(value, 3) for name, value in times.items()} | {"comparison": shapes.filled("Comparison", compared)}
+    return {name: value and round(value, 3) for name, value in times.items()} | {
+        "comparison": shapes.filled("Comparison", compared)
+    }
 
 
 def seconds(what: Callable[[], Any]) -> float:

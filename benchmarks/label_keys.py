@@ -81,8 +81,8 @@ def form(traces: dict[str, Trace | str], home: str, recorded: str | None = None)
     """The form of a response, as its page makes it."""
     session: Any = SimpleNamespace(home_profile=home)
     turn: Any = SimpleNamespace(recorded_failure=recorded)
-    groups = [group for group in label_form.groups(traces, home, None) if group.has_value][:MOST_CARDS]
-    cards = [list(trace.values) for group in groups if isinstance(trace := traces[group.names[0]], Trace)]
+    groups = [group for group in label_form.groups(traces, home, None) if group["has_value"]][:MOST_CARDS]
+    cards = [list(trace.values) for group in groups if isinstance(trace := traces[group["names"][0]], Trace)]
     return Form(label_form.start(session, turn, traces, Fields()), cards)
 
 

@@ -130,9 +130,9 @@ def list_(as_json: bool, as_lines: bool) -> None:
 
 
 def _print_lines(db: orm.Session) -> None:
-    after = None
-    while batch := label_list.page(db, after=after, limit=500):
-        after = batch[-1].after
+    after: str | None = ""
+    while after is not None:
+        batch, after = label_list.page(db, after=after or None, limit=500)
         for line in batch:
             said = (line.label.judgement, line.label.cause, line.label.note, line.label.author)
             facts = " · ".join(text for text in said if text)

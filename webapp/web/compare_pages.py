@@ -29,7 +29,7 @@ from webapp.store.write.parser import OURS
 from webapp.visible import visible
 from webapp.web import rawview
 from webapp.web.answers import page, wants_partial
-from webapp.web.api.operation import FILTERS, Parameter, json, operation
+from webapp.web.api.operation import FILTERS, json, operation, parameter
 from webapp.web.api.shapes import TEXT, filled
 from webapp.web.labels import label_form
 from webapp.web.sessions import list_filters
@@ -77,8 +77,8 @@ def index() -> Response | AnyResponse:
         "How many responses both profiles read the same or differently, only one reads, neither reads, or were not run",
     ),
     query=(
-        Parameter("a", TEXT, "the first; unset: the first of your own, or the parser of the newest session"),
-        Parameter("b", TEXT, f"unset: {SECOND}"),
+        parameter("a", TEXT, "the first; unset: the first of your own, or the parser of the newest session"),
+        parameter("b", TEXT, f"unset: {SECOND}"),
         *FILTERS,
     ),
     example="?a=langchain&b=fencepost",

@@ -87,23 +87,13 @@ class AttemptLine:
 
 
 @dataclass(frozen=True, slots=True)
-class EditLine:
-    """One edit of the current attempt, counted from 1, with its place in the raw text."""
-
-    number: int
-    edit: Edit
-    line: int
-    column: int
-
-
-@dataclass(frozen=True, slots=True)
 class OpenedAttempt:
     """The current attempt, opened: what its text decodes to, or why it does not, and the views that there are."""
 
     views: tuple[str, ...]
     view: str | None
     length: int
-    edits: list[EditLine]
+    edits: list[dict[str, Any]]
     edits_left: int
     value: decodedview.ValueView | None = None
     decoded: decodedview.DecodedView | None = None
@@ -251,12 +241,13 @@ def _trouble(text: str, attempt: Attempt, edits: Sequence[Edit]) -> str | None:
     return f"In this state it does not decode: {words.wording(failure.message)} at {where}."
 
 
-def _edit_lines(raw: str, edits: Sequence[Edit], first: int) -> list[EditLine]:
+def _edit_lines(raw: str, edits: Sequence[Edit], first: int) -> list[dict[str, Any]]:
+    """Edits of the current attempt, counted from 1, each with its place in the raw text."""
     edit_lines, line, at = [], 1, 0
     for number, edit in enumerate(edits[first : first + LISTED_EDITS], first + 1):
         line += raw.count("\n", at, edit.span.start)
         at = edit.span.start
-        edit_lines.append(EditLine(number, edit, line, at - raw.rfind("\n", 0, at)))
+        edit_lines.append({"number": number, "edit": edit, "line": line, "column": at - raw.rfind("\n", 0, at)})
     return edit_lines
 
 

@@ -32,12 +32,13 @@ from webapp.web.api.operation import (
     LIMIT,
     QUEUE,
     REDACTION,
-    Parameter,
+    content,
     json,
     limit_of_request,
     operation,
+    parameter,
 )
-from webapp.web.api.shapes import BINARY, TEXT, Content, Schema, filled, one_of
+from webapp.web.api.shapes import BINARY, TEXT, Schema, filled, one_of
 from webapp.web.sessions import list_filters
 
 blueprint = Blueprint("exports", __name__)
@@ -60,14 +61,14 @@ def index() -> str:
 @operation(
     "Labels",
     "Export labelled responses",
-    Content("The export", media_types("labels")),
+    content("The export", media_types("labels")),
     query=(
-        Parameter("format", one_of(base.formats("labels")), "unset: jsonl"),
-        Parameter("source", TEXT, "sessions of logs in this format: the filter that elsewhere is called format"),
+        parameter("format", one_of(base.formats("labels")), "unset: jsonl"),
+        parameter("source", TEXT, "sessions of logs in this format: the filter that elsewhere is called format"),
         *QUEUE,
         IDS,
         *REDACTION,
-        *(filter_ for filter_ in FILTERS if filter_.name != "format"),
+        *(filter_ for filter_ in FILTERS if filter_["name"] != "format"),
     ),
     refuses={422: "The export cannot be made of these labels"},
     example="?format=jsonl",
@@ -84,8 +85,8 @@ def labels_api() -> Response:
 @operation(
     "Sessions",
     "Export a session as a report",
-    Content("The report", media_types("sessions")),
-    query=(Parameter("format", one_of(base.formats("sessions")), "unset: html"), *REDACTION),
+    content("The report", media_types("sessions")),
+    query=(parameter("format", one_of(base.formats("sessions")), "unset: html"), *REDACTION),
     example="?format=report",
 )
 def session_api(ident: str) -> Response:
@@ -259,7 +260,7 @@ def cancel_api(number: int) -> tuple[Response, int]:
 @operation(
     "Exports",
     "Download an export",
-    {200: Content("A zip with a session dump each", _ZIP), 206: Content("The part that `Range` asked for", _ZIP)},
+    {200: content("A zip with a session dump each", _ZIP), 206: content("The part that `Range` asked for", _ZIP)},
     refuses={
         409: "It is not written yet, or never will be: `message` says which",
         410: "It was removed",

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from flask import Blueprint, Response, abort, flash, jsonify, redirect, render_template, request, url_for
@@ -16,7 +14,7 @@ from webapp.parsing.words import called, counted
 from webapp.store import tasks
 from webapp.store.db.database import writing
 from webapp.store.homes import changes, rules, trials
-from webapp.store.homes.trials import ParserCandidate, Question
+from webapp.store.homes.trials import Question
 from webapp.store.models import Session, Task
 from webapp.store.sessions import dumps
 from webapp.store.sessions import sessions as session_store
@@ -24,41 +22,32 @@ from webapp.store.sessions.sessions import words_of
 from webapp.store.write.parser import DECLINED, OURS, UNKNOWN, Home
 from webapp.web import links, task_pages
 from webapp.web.api.operation import json, json_object, operation, refused
+from webapp.web.api.shapes import filled
 from webapp.web.identity import author
 
+Asked = dict[str, Any] | None
+"""What a banner draws of a question. `fields` name the sessions for the form; `url` leads to the banner alone.
 
-@dataclass(frozen=True, slots=True)
-class AskedQuestion:
-    """What a banner draws. `fields` name the sessions for the form; `url` leads to the banner alone.
-
-    The parsers to choose from are the general ones, Fencepost's own behind them, and those of field reports.
-    """
-
-    about: Question
-    general: list[ParserCandidate]
-    reported: list[ParserCandidate]
-    helps: Mapping[str, str]
-    fields: dict[str, Any]
-    url: str
-    back: str
+The parsers to choose from are the `general` ones, Fencepost's own behind them, and those of field reports (`reported`).
+"""
 
 
-def question_of_list() -> AskedQuestion | None:
+def question_of_list() -> Asked:
     """About every session whose parser nobody named; None where there is none, or it was dismissed."""
     return _asked(trials.question(db.session.connection()), {"scope": "filters", "home": UNKNOWN}, {})
 
 
-def question_of_session(session: Session) -> AskedQuestion | None:
+def question_of_session(session: Session) -> Asked:
     question = trials.question(db.session.connection(), Session.id == session.id)
     return _asked(question, {"scope": "keys", "ids": session.key}, {"session": session.key})
 
 
-def question_of_dump(number: int) -> AskedQuestion | None:
+def question_of_dump(number: int) -> Asked:
     question = trials.question(db.session.connection(), trials.of_dump(number))
     return _asked(question, {"scope": "dump", "dump": number}, {"dump": number})
 
 
-def _asked(question: Question | None, fields: dict[str, Any], about: dict[str, Any]) -> AskedQuestion | None:
+def _asked(question: Question | None, fields: dict[str, Any], about: dict[str, Any]) -> Asked:
     if question is None:
         return None
     if not question.is_counted:
@@ -66,12 +55,9 @@ def _asked(question: Question | None, fields: dict[str, Any], about: dict[str, A
     back = request.args.get("back") or request.full_path.rstrip("?")
     url = url_for("homes.question", back=back, **about)
     reported = [entry for entry in question.candidates if getattr(profile(entry.profile), "report", None) is not None]
-    general = sorted((entry for entry in question.candidates if entry not in reported), key=_is_ours)
-    return AskedQuestion(question, general, reported, helps(), fields, url, back)
-
-
-def _is_ours(candidate: ParserCandidate) -> bool:
-    return candidate.profile == OURS
+    general = sorted((one for one in question.candidates if one not in reported), key=lambda one: one.profile == OURS)
+    parsers = {"general": general, "reported": reported, "helps": helps()}
+    return {"about": question, **parsers, "fields": fields, "url": url, "back": back}
 
 
 def running_change() -> Task | None:
@@ -221,7 +207,7 @@ def put_api(ident: str) -> tuple[Response, int]:
     db.session.rollback()
     changed = changes.begin(db.engine, [number], home, scope={"keys": [key]}, author=author())
     changes.work(db.engine, changed)
-    return jsonify(session=session_of(key), change=changed), 200
+    return jsonify(session=told("home", session_store.find(db.session, key)), change=changed), 200
 
 
 @blueprint.get("/api/session/<session_id:ident>/home")
@@ -236,17 +222,14 @@ def put_api(ident: str) -> tuple[Response, int]:
 def show_api(ident: str) -> Response:
     session = session_store.find(db.session, ident)
     open_question = question_of_session(session)
-    candidates = open_question.about.candidates if open_question else []
+    candidates = open_question["about"].candidates if open_question else []
     failed = {candidate.profile: candidate.failed for candidate in candidates}
-    return jsonify(**session_of(session.key), would_fail=failed)
+    return jsonify(told("home_shown", session, would_fail=failed))
 
 
-def session_of(key: str) -> dict[str, Any]:
-    session = session_store.find(db.session, key)
-    home: dict[str, Any] = {"home": session.home_profile, "home_source": session.home_source}
-    home["home_evidence"] = rules.evidence(session.home_profile, session.home_source, session.extra)
-    counts = {"responses": session.response_count, "failed": session.failed_count, "rescued": session.rescued_count}
-    return {"id": session.external_id, "key": key} | home | counts
+def told(shape: str, session: Session, **more: Any) -> dict[str, Any]:
+    evidence = rules.evidence(session.home_profile, session.home_source, session.extra)
+    return filled(shape, session, home_evidence=evidence, **more)
 
 
 def back() -> str:

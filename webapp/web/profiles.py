@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from flask import Blueprint, Response, jsonify, redirect, render_template, request, url_for
@@ -44,33 +44,20 @@ REPORTS = {
 """The five field reports' titles, by their numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileLine:
-    """A profile as its page shows it.
-
-    `absent` says why it cannot run.
-    """
-
-    name: str
-    version: str
-    help: str
-    about: str
-    report: str | None
-    group: str
-    absent: str | None
+ProfileLine = SimpleNamespace
 
 
 def line(name: str) -> ProfileLine:
-    """Raises `UnknownProfile`."""
+    """A profile as its page shows it; `absent` says why it cannot run. Raises `UnknownProfile`."""
     parser = profile(name)
     return ProfileLine(
-        name,
-        parser.version,
-        helps().get(name, ""),
-        "\n".join(filter(None, (getattr(parser, "about", ""), words_of_release(name, parser.version)))),
-        REPORTS.get(getattr(parser, "report", None) or ""),
-        getattr(parser, "group", None) or OWN,
-        why_absent(parser),
+        name=name,
+        version=parser.version,
+        help=helps().get(name, ""),
+        about="\n".join(filter(None, (getattr(parser, "about", ""), words_of_release(name, parser.version)))),
+        report=REPORTS.get(getattr(parser, "report", None) or ""),
+        group=getattr(parser, "group", None) or OWN,
+        absent=why_absent(parser),
     )
 
 

@@ -52,7 +52,7 @@ class Fold:
 
     @property
     def first(self) -> int:
-        return self.rows[0].turn.position
+        return int(self.rows[0].turn.position)
 
     @property
     def says(self) -> str:

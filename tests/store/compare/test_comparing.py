@@ -17,6 +17,7 @@ from webapp.store.labels import labels
 from webapp.store.sessions import deletion, sessions, turns
 from webapp.store.sessions.filters import BadFilter, Filters
 from webapp.store.statistics import shares
+from webapp.web.api.shapes import filled
 
 DEEP = "[" * 2_000 + "]" * 2_000
 TEXTS = (CALL, BROKEN, "Nothing.", '{"a": 1, "a": 2,}', '{"a": 1}')
@@ -87,7 +88,7 @@ def test_the_pages_of_the_cells_hold_what_the_matrix_counts(stored: orm.Session)
                 assert sum(count for _, count in page.groups) == page.grouped
                 for value, count in page.groups:
                     one = listing.page(stored, "direct", "fencepost", cell, filters, by=by, value=value)
-                    assert [line.value for line in one.lines] == [value] * count
+                    assert [shown for *_, shown in one.lines] == [value] * count
     with pytest.raises(BadFilter, match="cell takes both_same"):
         listing.page(stored, "direct", "fencepost", "nothing", Filters())
 
@@ -97,9 +98,9 @@ def test_pages_follow_each_other_and_say_where_grouping_ended(
 ) -> None:
     first = listing.page(stored, "direct", "fencepost", "only_b", Filters(), limit=2)
     rest = listing.page(stored, "direct", "fencepost", "only_b", Filters(), limit=2, after=first.next or 0)
-    positions = [line.response.position for line in (*first.lines, *rest.lines)]
+    positions = [response.position for response, *_ in (*first.lines, *rest.lines)]
     assert positions == [0, 1, 3] and rest.next is None and not first.cut
-    assert [(line.a, line.b) for line in first.lines] == [("failed", "extracted"), ("failed", "repaired")]
+    assert [(of_a, of_b) for _, of_a, of_b, _ in first.lines] == [("failed", "extracted"), ("failed", "repaired")]
     monkeypatch.setattr(listing, "GROUPED", 1)
     cut = listing.page(stored, "direct", "fencepost", "only_b", Filters())
     assert cut.cut and cut.grouped == 1 and len(cut.lines) == 3
@@ -119,7 +120,7 @@ def test_labels_say_what_was_fixed_broken_and_silently_broken(stored: orm.Sessio
     back = compare(stored, "fencepost", "direct").labels
     assert (back.fixed, back.broken) == (0, 3) and back.signs.p == 1.0, "one session says nothing of others"
     assert compare(stored, "direct", "fencepost", Filters(model="m2")).labels.total == 2
-    assert compare(stored, "direct", "fencepost").as_dict()["labels"]["wrong_right"] == 3
+    assert filled("Comparison", compare(stored, "direct", "fencepost"))["labels"]["wrong_right"] == 3
 
 
 @pytest.mark.parametrize(("fewer", "of"), [(0, 1), (0, 5), (1, 6), (3, 20), (40, 100), (5, 10)])

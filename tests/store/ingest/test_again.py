@@ -97,7 +97,7 @@ def test_a_format_that_learned_more_makes_a_revision_beside_the_labelled_one(
     new = again(old.dump.id, START, *known)
     assert (new.created, new.new, new.new_turns) == (True, 1, 3)
     assert [session.revision for session in sessions.revisions(db, "s")] == [2, 1]
-    (line,) = label_list.page(db)
+    (line,), _ = label_list.page(db)
     assert (line.session.revision, line.position, line.label.judgement) == (1, 1, "missed")
     assert new.dump.format == "newer"
     assert again(old.dump.id, START, *known).created is False

@@ -209,7 +209,7 @@ def test_alike_is_the_same_but_for_numbers_ids_space_and_long_strings(one: str, 
 def test_a_typed_value_is_not_given_to_responses_that_say_something_else(stored: None, db: orm.Session) -> None:
     failed = queue.of(db, Spec("failed"))
     first = db.get_one(Turn, failed.turn_ids[0])
-    others = [one.turn for one in queue.similar(db, Spec("failed"), failed, first, "ann")]
+    others = [one.Turn for one in queue.similar(db, Spec("failed"), failed, first, "ann")]
     said = label_content.LabelContent("missed", None, None, "one", {"typed": 1})
     (served,) = [given for _, given in alike.served(db, first, said, others)]
     assert (served.judgement, served.expects, served.expected) == ("missed", None, None)
@@ -257,7 +257,7 @@ def test_of_each_group_one_comes_the_largest_first_and_a_label_serves_its_alike(
     shown = queue.following(db, queue.of(db, spec, "ada"), "ada")
     assert raw(db, shown) == "{'a': 2}"
     same = queue.similar(db, spec, queue.of(db, spec, "ada"), db.get_one(Turn, shown), "ada")
-    assert [one.turn.raw for one in same] == ["{'a': 1}"]
+    assert [one.Turn.raw for one in same] == ["{'a': 1}"]
     assert [raw(db, number) for number in queue.of(db, spec, "bo").turn_ids] == ["{'a': 2}", '{"a": 333,}']
 
 
@@ -281,7 +281,7 @@ def test_of_a_group_one_of_each_sort_comes_first_the_largest_sort_before(bring: 
     assert found == ['{"a": 333,}', '{"b": ["y"],}', '{"b": ["x"],}', '{"a": 1,}', '{"a": 22,}']
     first = db.get_one(Turn, queue.of(db, spec).turn_ids[0])
     same = queue.similar(db, spec, queue.of(db, spec), first, "ada")
-    assert sorted(one.turn.raw or "" for one in same) == ['{"a": 1,}', '{"a": 22,}']
+    assert sorted(one.Turn.raw or "" for one in same) == ['{"a": 1,}', '{"a": 22,}']
     bring(lines(*FAILED, '{"c": 4,}'))
     assert queue.of(db, spec).of == 6
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -25,21 +26,13 @@ _AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class CellLine:
-    """A response of a cell with what each profile made of it, None where it was not run."""
-
-    turn_id: int
-    response: ResponseLine
-    a: str | None
-    b: str | None
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
 class CellPage:
-    """`groups` counts the values of `by` over the first `grouped` responses of the cell, all of them unless `cut`."""
+    """`groups` counts the values of `by` over the first `grouped` responses of the cell, all of them unless `cut`.
 
-    lines: list[CellLine]
+    A line is a response of the cell with the verdicts of both profiles, None where one was not run, and its value.
+    """
+
+    lines: list[tuple[ResponseLine, str | None, str | None, str]]
     next: int | None
     groups: list[tuple[str, int]]
     grouped: int
@@ -116,10 +109,9 @@ def _values(db: orm.Session, ids: Sequence[int], pair: tuple[str, str], by: str)
     return {turn_id: values.get(turn_id) or NONE[by] for turn_id in ids}
 
 
-def _lines(db: orm.Session, ids: list[int], values: dict[int, str], pair: tuple[str, str]) -> list[CellLine]:
-    first, second = pair
-    verdicts = {key: made[0] for key, made in comparing.parses_of(db, ids, first, second).items()}
+def _lines(db: orm.Session, ids: list[int], values: dict[int, str], pair: tuple[str, str]) -> Any:
+    verdicts = {key: made[0] for key, made in comparing.parses_of(db, ids, *pair).items()}
     return [
-        CellLine(turn_id, line, verdicts.get((turn_id, first)), verdicts.get((turn_id, second)), values[turn_id])
+        (line, *(verdicts.get((turn_id, name)) for name in pair), values[turn_id])
         for turn_id, line in responses.lines(db, Filters(), ids).items()
     ]

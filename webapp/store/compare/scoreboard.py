@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 from sqlalchemy import orm
 
@@ -15,7 +16,6 @@ from webapp.store.compare import profile_results as compared
 from webapp.store.compare.profile_results import Result, Results
 from webapp.store.failures.group_line import Rate, rate
 from webapp.store.labels import settling
-from webapp.store.labels.settling import Labelled
 
 DIMENSIONS = ("model", "cause", "strategy")
 ByTurn = dict[int, tuple[Result, dict[str, str]]]
@@ -51,13 +51,8 @@ class Score:
             self.policies[policy] += count
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One response under one profile; `dimensions` are its model, its label's cause, the strategy that won."""
-
-    labelled: Labelled
-    judged: Judged
-    dimensions: dict[str, str]
+Line = SimpleNamespace
+"""A `labelled` response as `judged` under one profile; `dimensions` are model, cause and the strategy that won."""
 
 
 @dataclass(slots=True)
@@ -166,7 +161,7 @@ def _lines(db: orm.Session, by_turn: ByTurn) -> list[Line]:
     lines = []
     for response in settling.of_turns(db, list(by_turn)):
         (_, outcome, policy, _), dimensions = by_turn[response.turn.id]
-        lines.append(Line(response, Judged(outcome, policy), dimensions))
+        lines.append(Line(labelled=response, judged=Judged(outcome, policy), dimensions=dimensions))
     return lines
 
 

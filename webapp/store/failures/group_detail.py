@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,7 +17,7 @@ from webapp.parsing import failure_group
 from webapp.refusals import NotThere
 from webapp.store.db.ids import moment
 from webapp.store.failures import events, groups
-from webapp.store.failures.group_line import Example, GroupLine, Rate, rate
+from webapp.store.failures.group_line import GroupLine, Rate, rate
 from webapp.store.failures.groups import MOST_VALUES
 from webapp.store.failures.scope import OF_RESPONSE, Coverage, Scope, coverage, scope
 from webapp.store.models import (
@@ -41,28 +42,6 @@ class NoSuchGroup(NotThere):
 
 
 @dataclass(frozen=True, slots=True)
-class GroupExample:
-    """A response of a group and what tells it from others."""
-
-    at: Example
-    when: datetime
-    model: str | None
-    path: str | None
-    tokens: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ReadingProfile:
-    """What another profile makes of the `of` responses of the group that were looked at: `read` a value of `run`, None
-    where it was not run."""
-
-    profile: str
-    read: int | None
-    run: int
-    of: int
-
-
-@dataclass(frozen=True, slots=True)
 class GroupDetail:
     """A group in view. `line` is None where the filters leave none of it; `asked` is the key that was asked for, and
     `key` the group that it was merged into; `merged` are those that are shown as `key`, also by way of others.
@@ -70,7 +49,8 @@ class GroupDetail:
     `models` and `versions` are rates over all responses that the filters leave; `versions` is empty where a filter is
     set by which parses are not counted. `before` and `after` are both halves of the range, or with a `since` the same
     time before it and since then. `others_alike` says that each response which is no example has the tokens, path,
-    model, phase and tool of one that is.
+    model, phase and tool of one that is; of an example `at` says where it is. `readers` are the other profiles: of how
+    many each `read` a value, of those that it was `run` on, of the `of` that were looked at.
     """
 
     asked: str
@@ -80,14 +60,14 @@ class GroupDetail:
     merged: list[str]
     history: list[FailureEvent]
     line: GroupLine | None = None
-    examples: list[GroupExample] = field(default_factory=list)
+    examples: list[SimpleNamespace] = field(default_factory=list)
     others_alike: bool = True
     models: list[Rate] = field(default_factory=list)
     versions: list[Rate] = field(default_factory=list)
     before: Rate | None = None
     after: Rate | None = None
     tokens: list[tuple[str, int]] = field(default_factory=list)
-    readers: list[ReadingProfile] = field(default_factory=list)
+    readers: list[dict[str, Any]] = field(default_factory=list)
 
 
 def find(db: orm.Session, key: str, filters: Filters, *, now: datetime | None = None) -> GroupDetail:
@@ -138,7 +118,7 @@ def _candidates(db: orm.Session, here: Scope) -> list[Any]:
     return list(db.execute(query.limit(_CANDIDATES)))
 
 
-def _examples(db: orm.Session, here: Scope) -> tuple[list[GroupExample], bool]:
+def _examples(db: orm.Session, here: Scope) -> tuple[list[SimpleNamespace], bool]:
     """Those that differ most first: the newest, then always the one that shares least with those before it.
 
     And whether each of the others is like one of them.
@@ -157,7 +137,11 @@ def _examples(db: orm.Session, here: Scope) -> tuple[list[GroupExample], bool]:
         chosen.append(remaining.pop(at))
     places = groups.examples(db, [failure.turn_id for _, failure in chosen])
     examples = [
-        GroupExample(places[failure.turn_id], moment(failure.at), failure.model, failure.path, failure.tokens)
+        SimpleNamespace(
+            at=places[failure.turn_id],
+            when=moment(failure.at),
+            **{name: getattr(failure, name) for name in ("model", "path", "tokens")},
+        )
         for _, failure in chosen
         if failure.turn_id in places
     ]
@@ -220,7 +204,7 @@ def _within(db: orm.Session, filters: Filters, key: str, since: datetime, until:
     return rate(f"{since:%Y-%m-%d %H:%M} – {until:%Y-%m-%d %H:%M}", count, coverage(db, scope_in_view).run)
 
 
-def _readers(db: orm.Session, turn_ids: Sequence[int], under: str) -> list[ReadingProfile]:
+def _readers(db: orm.Session, turn_ids: Sequence[int], under: str) -> list[dict[str, Any]]:
     """What each profile makes of these responses; those that read most first, then those that were not run."""
     run: Counter[str] = Counter()
     read_counts: Counter[str] = Counter()
@@ -230,5 +214,7 @@ def _readers(db: orm.Session, turn_ids: Sequence[int], under: str) -> list[Readi
         run[profile] += count
         read_counts[profile] += count if verdict in READABLE else 0
     names = sorted({*run, *parsing.profiles()} - {under}, key=lambda name: (-read_counts[name], -run[name], name))
-    of = len(turn_ids)
-    return [ReadingProfile(name, read_counts[name] if run[name] else None, run[name], of) for name in names]
+    return [
+        {"profile": name, "read": read_counts[name] if run[name] else None, "run": run[name], "of": len(turn_ids)}
+        for name in names
+    ]

@@ -10,6 +10,7 @@ from datetime import datetime
 from functools import lru_cache
 from math import sqrt
 from operator import itemgetter
+from types import SimpleNamespace
 from typing import Any
 
 import sqlalchemy as sa
@@ -17,7 +18,7 @@ from sqlalchemy import orm
 
 from webapp import jsontext
 from webapp.store.failures.scope import Coverage, Scope
-from webapp.store.models import FacetValue, FailedResponse, FailureEvent, Label, SessionFacet
+from webapp.store.models import FacetValue, FailedResponse, Label, SessionFacet
 
 COLUMNS = (FailedResponse.tokens_in, FailedResponse.tokens_out, FailedResponse.cost, FailedResponse.seconds)
 NAMES = tuple(column.key for column in COLUMNS)
@@ -34,56 +35,17 @@ def added(values: Iterable[Sequence[Any]]) -> Spent:
     return spent
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    """One response of a group."""
+GroupLine = SimpleNamespace
+"""One group in view. Times are UTC; `share` is of all responses that the profile was run on, None where that number
+is not known; `series` counts responses in equal stretches of `Groups.range`.
 
-    turn_id: int
-    session: str
-    external_id: str
-    position: int
-
-
-@dataclass(frozen=True, slots=True)
-class GroupLine:
-    """One group in view. Times are UTC; `share` is of all responses that the profile was run on, None where that number
-    is not known; `series` counts responses in equal stretches of `Groups.range`.
-
-    `models`, `tools` and `paths` have how many responses, most first, at most 8 (`more_models` … count the others); a
-    model is None where the dump names none. `findings` says how many of its sessions have each finding. `state` is what
-    somebody said (`event`), "regressed" where a resolved group is seen again, "open" where it was ignored no longer
-    than until now; `why` says so in words. `is_new`: first seen in the window; `new_models`: known elsewhere, and first
-    seen in these models in the window. `growth` compares both halves of the range: above 2 it grows for more reasons
-    than chance. `merged` are the keys that people made part of it.
-    """
-
-    key: str
-    title: str
-    count: int
-    share: float | None
-    sessions: int
-    first_seen: datetime
-    last_seen: datetime
-    known_since: datetime
-    series: tuple[int, ...]
-    models: list[tuple[str | None, int]]
-    more_models: int
-    tools: list[tuple[str, int]]
-    more_tools: int
-    paths: list[tuple[str, int]]
-    more_paths: int
-    labelled: int
-    findings: dict[str, int]
-    state: str
-    why: str | None
-    event: FailureEvent | None
-    assignee: str | None
-    is_new: bool
-    new_models: list[str]
-    growth: float
-    merged: list[str]
-    example: Example | None
-    spent: Spent
+`models`, `tools` and `paths` have how many responses, most first, at most 8 (`more_models` … count the others); a
+model is None where the dump names none. `findings` says how many of its sessions have each finding. `state` is what
+somebody said (`event`), "regressed" where a resolved group is seen again, "open" where it was ignored no longer
+than until now; `why` says so in words. `is_new`: first seen in the window; `new_models`: known elsewhere, and first
+seen in these models in the window. `growth` compares both halves of the range: above 2 it grows for more reasons
+than chance. `merged` are the keys that people made part of it.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import sqrt
 from typing import Any
@@ -14,7 +14,7 @@ from sqlalchemy import orm
 from webapp.parsing import failure_group
 from webapp.store.db.ids import microseconds, moment
 from webapp.store.failures import events, group_line
-from webapp.store.failures.group_line import Example, Facts, GroupLine, Groups
+from webapp.store.failures.group_line import Facts, GroupLine, Groups
 from webapp.store.failures.scope import Coverage, Scope, coverage, scope
 from webapp.store.models import FailedResponse, FailureEvent, Session, Turn
 from webapp.store.sessions.facets import top
@@ -50,8 +50,10 @@ def page(
     start = _start(after)
     newest = {line.key: turns_in(db, lines.scope.of(line.key), 1)[0] for line in chosen[start : start + limit]}
     examples_by_turn = examples(db, newest.values())
+    for line in chosen[start : start + limit]:
+        line.example = examples_by_turn.get(newest[line.key])
     return Groups(
-        [replace(line, example=examples_by_turn.get(newest[line.key])) for line in chosen[start : start + limit]],
+        chosen[start : start + limit],
         str(start + limit) if len(chosen) > start + limit else None,
         len(chosen),
         sum(line.count for line in all_lines),
@@ -225,9 +227,9 @@ def _start(after: str | None) -> int:
     return int(after)
 
 
-def examples(db: orm.Session, turn_ids: Iterable[int]) -> dict[int, Example]:
-    """Where these turns are shown, by turn; one that is gone meanwhile is left out."""
+def examples(db: orm.Session, turn_ids: Iterable[int]) -> dict[int | None, Any]:
+    """Where these turns are shown, by turn: the `session` by its key; one that is gone meanwhile is left out."""
     ids = list(turn_ids)
     query = sa.select(Turn.id.label("turn_id"), Session.key.label("session"), Session.external_id, Turn.position)
     query = query.join(Session, Session.id == Turn.session_id).where(Turn.id.in_(ids))
-    return {row.turn_id: Example(**row._mapping) for row in db.execute(query)} if ids else {}
+    return {row.turn_id: row for row in db.execute(query)} if ids else {}

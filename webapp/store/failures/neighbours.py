@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,28 +12,16 @@ from sqlalchemy import orm
 from webapp.parsing import failure_group
 from webapp.store.db.ids import moment
 from webapp.store.failures import group_line, groups
-from webapp.store.failures.group_line import Example, Facts
+from webapp.store.failures.group_line import Facts
 from webapp.store.failures.scope import Scope, scope
 from webapp.store.models import TURNS_A_SESSION, FailedResponse
 from webapp.store.sessions.filters import Filters
 
+SameFailure = SimpleNamespace
+"""The group that a response is in: so many responses in so many sessions, `here` of them in its own session.
 
-@dataclass(frozen=True, slots=True)
-class SameFailure:
-    """The group that a response is in: so many responses in so many sessions, `here` of them in its own session.
-
-    `earlier` and `later` are the responses of the group before and after it, in the order of time.
-    """
-
-    key: str
-    title: str
-    count: int
-    sessions: int
-    here: int
-    since: datetime
-    last_seen: datetime
-    earlier: Example | None
-    later: Example | None
+`earlier` and `later` are the responses of the group before and after it, in the order of time.
+"""
 
 
 def of_turn(db: orm.Session, turn_id: int, filters: Filters | None = None) -> SameFailure | None:
@@ -78,15 +66,15 @@ def _same(db: orm.Session, in_group: Scope, failure: Any, facts: Facts) -> SameF
     earlier, later = (_beside(db, in_group, failure, forward) for forward in (False, True))
     examples = groups.examples(db, [turn_id for turn_id in (earlier, later) if turn_id is not None])
     return SameFailure(
-        failure.key,
-        failure_group.title(failure.key),
-        facts.count,
-        facts.sessions,
-        db.scalar(here.where(FailedResponse.session_id == failure.session_id)) or 0,
-        moment(facts.first),
-        moment(facts.last),
-        None if earlier is None else examples.get(earlier),
-        None if later is None else examples.get(later),
+        key=failure.key,
+        title=failure_group.title(failure.key),
+        count=facts.count,
+        sessions=facts.sessions,
+        here=db.scalar(here.where(FailedResponse.session_id == failure.session_id)) or 0,
+        since=moment(facts.first),
+        last_seen=moment(facts.last),
+        earlier=examples.get(earlier),
+        later=examples.get(later),
     )
 
 

@@ -158,7 +158,7 @@ def _todays_format(spooled: Spooled, dump: DumpLine) -> str:
         return reading.sniff(spooled.path, dump.filename)
     except UnknownFormat:
         if dump.format in reading.known_formats():
-            return dump.format
+            return str(dump.format)
         raise
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,7 +15,6 @@ from webapp.store.db.ids import batched
 from webapp.store.labels.label_content import LabelContent, same_as
 from webapp.store.models import FailedResponse, Parse, Session, Turn, is_response
 from webapp.store.sessions.filters import HOME
-from webapp.store.sessions.turns import PREVIEW
 from webapp.store.write.parser import OURS
 from webapp.store.write.stored_turns import home_parse, join_parses, our_parse
 
@@ -38,16 +37,7 @@ _texts: sa.Select[Any] = join_parses(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Alike:
-    """A response near-identical to another."""
-
-    turn: Turn
-    session: Session
-    preview: str
-
-
-def to(db: orm.Session, turn: Turn, candidates: Sequence[int]) -> list[Alike]:
+def to(db: orm.Session, turn: Turn, candidates: Sequence[int]) -> list[sa.Row[Turn, Session]]:
     """Those of the first `MOST` candidates that are like this response: what is like it fails in the same way."""
     own = db.execute(_texts.where(Turn.id == turn.id)).first()
     if own is None:
@@ -62,9 +52,8 @@ def to(db: orm.Session, turn: Turn, candidates: Sequence[int]) -> list[Alike]:
     sorts, sort = _sorts(db, candidates[:MOST], texts), likeness(own.raw, own.home_profile, own.home, own.ours)
     same = [number for number in candidates[:MOST] if sorts.get(number) == sort]
     query = sa.select(Turn, Session).join(Session, Session.id == Turn.session_id).where(Turn.id.in_(same))
-    responses = {response.id: (response, session) for response, session in db.execute(query)} if same else {}
-    listed = [responses[number] for number in same if number in responses]
-    return [Alike(turn, session, (turn.raw or "")[:PREVIEW]) for turn, session in listed]
+    responses = {row.Turn.id: row for row in db.execute(query)} if same else {}
+    return [responses[number] for number in same if number in responses]
 
 
 def one_of_each_first(db: orm.Session, turn_ids: Sequence[int]) -> list[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -42,23 +41,14 @@ class BadCause(BadLabel):
     """A cause cannot be added, renamed or merged as asked; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class CauseLine:
-    """One cause: how many labels name it, whether somebody added it, and what was merged into it."""
-
-    name: str
-    labels: int
-    is_own: bool
-    merged: tuple[str, ...]
-
-
 def names() -> tuple[str, ...]:
     """The causes that there are from the start."""
     return tuple(cause for causes in TREE.values() for cause in causes)
 
 
-def tree(db: orm.Session) -> dict[str, list[CauseLine]]:
-    """Every cause by group, in order; those that were merged away are named by the one that took them in."""
+def tree(db: orm.Session) -> dict[str, list[dict[str, Any]]]:
+    """Every cause by group, in order: how many labels name it, whether somebody added it, and what was merged into it;
+    those that were merged away are named by that alone."""
     by_name = {cause.name: cause.content for cause in saved.every(db, KIND)}
     query = sa.select(Label.cause, sa.func.count().label("labels")).group_by(Label.cause)
     counts = {row.cause: row.labels for row in db.execute(query)}
@@ -72,7 +62,7 @@ def tree(db: orm.Session) -> dict[str, list[CauseLine]]:
             of_group.append(name)
     return {
         group: [
-            CauseLine(name, counts.get(name, 0), name not in names(), tuple(merged.get(name, ())))
+            {"name": name, "labels": counts.get(name, 0), "is_own": name not in names(), "merged": merged.get(name, ())}
             for name in causes
             if name not in by_name or not by_name[name]["merged_into"]
         ]

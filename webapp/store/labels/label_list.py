@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import sqlalchemy as sa
@@ -26,20 +26,6 @@ _lines = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LabelLine:
-    """A label, and where its response stands and how that begins; `after` leads to the labels behind it."""
-
-    label: Label
-    session: Session
-    position: int
-    preview: str | None
-
-    @property
-    def after(self) -> str:
-        return encoded_cursor(_CURSOR, [microseconds(self.label.made_at), self.label.id])
-
-
 def page(
     db: orm.Session,
     *,
@@ -47,18 +33,26 @@ def page(
     limit: int = 50,
     author: str | None = None,
     judgement: str | None = None,
-) -> list[LabelLine]:
-    """Labels, the newest first, behind `after`; raises `BadCursor`. Fewer than `limit` are the last ones."""
-    query = _lines.limit(limit)
+) -> tuple[list[SimpleNamespace], str | None]:
+    """Labels, the newest first, behind `after`, and the cursor of the next ones; raises `BadCursor`.
+
+    A line is a `label`, the `session` and `position` of its response, and the `preview` of that.
+    """
+    query = _lines.limit(limit + 1)
     for column, value in ((Label.author, author), (Label.judgement, judgement)):
         if value:
             query = query.where(column == value)
     if after is not None:
         query = query.where(sa.tuple_(*_order) < _decoded(after))
-    return [
-        LabelLine(label, session, position, None if head is None else preview(bytes(head)))
-        for label, session, position, head in db.execute(query)
+    rows = db.execute(query).all()
+    last: Label | None = rows[limit - 1][0] if len(rows) > limit else None
+    lines = [
+        SimpleNamespace(
+            label=label, session=session, position=at, preview=None if head is None else preview(bytes(head))
+        )
+        for label, session, at, head in rows[:limit]
     ]
+    return lines, encoded_cursor(_CURSOR, [microseconds(last.made_at), last.id]) if last else None
 
 
 def authors(db: orm.Session) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -135,25 +135,15 @@ def of_author(db: orm.Session, turn: Turn, author: str) -> Label | None:
     return db.scalar(mine.execution_options(populate_existing=True))
 
 
-@dataclass(frozen=True, slots=True)
-class CarriedLabel:
-    """A label of the same text in `session`, another revision."""
-
-    label: Label
-    session: Session
-    position: int
-
-
-def of_same_text(db: orm.Session, session: Session, turn: Turn, author: str) -> CarriedLabel | None:
-    """What `author` last said of this text in another revision of the same session."""
+def of_same_text(db: orm.Session, session: Session, turn: Turn, author: str) -> Any:
+    """What `author` last said of this text in another revision of the same session: (Label, Session, position)."""
     if turn.raw_sha256 is None or (session.revision == 1 and session.newest):
         return None
     here = (Session.external_id == session.external_id, Session.id != session.id, Session.deleted_at.is_(None))
     query = sa.select(Label, Session, Turn.position).join(Turn, Turn.id == Label.turn_id)
     query = query.join(Session, Session.id == Turn.session_id).where(*here)
     query = query.where(Turn.raw_sha256 == turn.raw_sha256, Label.author == author)
-    row = db.execute(query.order_by(Label.made_at.desc()).limit(1)).first()
-    return None if row is None else CarriedLabel(*row)
+    return db.execute(query.order_by(Label.made_at.desc()).limit(1)).first()
 
 
 def stamp(label: Label | FinalLabel | None) -> str:

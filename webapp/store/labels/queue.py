@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from types import SimpleNamespace
 from typing import Any
 
 import sqlalchemy as sa
@@ -20,7 +21,6 @@ from webapp.store.db.ids import batched
 from webapp.store.failures import groups, neighbours
 from webapp.store.failures.scope import scope
 from webapp.store.labels import alike
-from webapp.store.labels.alike import Alike
 from webapp.store.labels.queue_spec import CHOSEN, FAILED, GROUP, GROUPS, MOST_OF_GROUP, SAMPLE, VIEW, Spec
 from webapp.store.models import FailedResponse, Label, Parse, Session, Turn, is_response, turns_of
 from webapp.store.sessions import sessions
@@ -81,17 +81,6 @@ class Queue:
         return [*self.turn_ids[at + 1 :], *self.turn_ids[:at]]
 
 
-@dataclass(frozen=True, slots=True)
-class QueueProgress:
-    """How far a queue is labelled: `people` by how many of its responses each has labelled, most first; `seconds` is
-    what the person took for one lately, the median."""
-
-    total: int
-    labelled: int
-    people: dict[str, int]
-    seconds: float | None
-
-
 def of(db: orm.Session, spec: Spec, author: str = "") -> Queue:
     """The queue as it is now, for that person: of each failure group they are given one response."""
     if spec.kind == GROUP:
@@ -119,17 +108,20 @@ def following(db: orm.Session, queue: Queue, author: str, turn_id: int | None = 
     return next((number for number in queue.others(turn_id) if number not in mine), None)
 
 
-def progress(db: orm.Session, queue: Queue, author: str) -> QueueProgress:
+def progress(db: orm.Session, queue: Queue, author: str) -> SimpleNamespace:
+    """How far a queue is labelled: `people` by how many of its responses each has labelled, most first; `seconds` is
+    what the person took for one lately, the median."""
     people: Counter[str] = Counter()
     for batch in batched(queue.turn_ids, _AT_ONCE):
         people.update(db.scalars(sa.select(Label.author).where(Label.turn_id.in_(batch))))
     times = sa.select(Label.seconds).where(Label.author == author, Label.seconds.is_not(None))
     lately = sorted(seconds or 0.0 for seconds in db.scalars(times.order_by(Label.made_at.desc()).limit(25)))
     median = lately[len(lately) // 2] if lately else None
-    return QueueProgress(len(queue.turn_ids), people[author], dict(top(people, None, len(people))[0]), median)
+    most_first = dict(top(people, None, len(people))[0])
+    return SimpleNamespace(total=len(queue.turn_ids), labelled=people[author], people=most_first, seconds=median)
 
 
-def similar(db: orm.Session, spec: Spec, queue: Queue, turn: Turn, author: str) -> list[Alike]:
+def similar(db: orm.Session, spec: Spec, queue: Queue, turn: Turn, author: str) -> list[sa.Row[Turn, Session]]:
     """The responses like this one that `author` has not labelled: of the next ones in the queue, or of its group."""
     waiting = queue.others(turn.id)
     if spec.kind == GROUPS:

@@ -182,25 +182,14 @@ def unsettle(db: orm.Session, turn: Turn, *, author: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """Two people: how many responses both labelled, and of those how many alike by judgement, expectation and cause."""
-
-    first: str
-    second: str
-    both: int
-    judgement: int
-    expected: int
-    cause: int
-
-
-@dataclass(frozen=True, slots=True)
 class Agreement:
-    """`units` responses have labels of two people or more. The alphas are Krippendorff's, for nominal data: 1 is
+    """`units` responses have labels of two people or more; of each of `pairs` how many `both` labelled, and of those
+    how many alike by judgement, expected value and cause. The alphas are Krippendorff's, for nominal data: 1 is
     perfect, 0 is chance; None where there is nothing to compare, or all said the one same thing. The intervals (95 %)
     are a bootstrap's over responses. `missing` says that the library which works them out is not installed."""
 
     units: int
-    pairs: list[Pair]
+    pairs: dict[tuple[str, str], Counter[str]]
     judgement: float | None
     cause: float | None
     missing: bool
@@ -267,7 +256,7 @@ def _units(db: orm.Session) -> list[list[Label]]:
     return [list(unit) for _, unit in groupby(db.scalars(query), key=lambda label: label.turn_id)]
 
 
-def _pairs(units: Iterable[Sequence[Label]]) -> list[Pair]:
+def _pairs(units: Iterable[Sequence[Label]]) -> dict[tuple[str, str], Counter[str]]:
     counts: dict[tuple[str, str], Counter[str]] = {}
     for unit in units:
         for first, second in combinations(unit, 2):
@@ -276,5 +265,4 @@ def _pairs(units: Iterable[Sequence[Label]]) -> list[Pair]:
             pair_counts["judgement"] += first.judgement == second.judgement
             pair_counts["expected"] += position(first)[1] == position(second)[1]
             pair_counts["cause"] += first.cause == second.cause
-    names = ("both", "judgement", "expected", "cause")
-    return [Pair(*authors, *(pair_counts[name] for name in names)) for authors, pair_counts in sorted(counts.items())]
+    return dict(sorted(counts.items()))

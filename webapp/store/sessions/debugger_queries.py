@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -45,18 +47,6 @@ _after = (
     .order_by(Turn.position)
     .limit(MOST_AFTER)
 )
-
-
-@dataclass(frozen=True, slots=True)
-class TurnExcerpt:
-    """The beginning of a turn's text: at most `EXCERPT` code points; `more` says that there is more of it."""
-
-    position: int
-    kind: str
-    role: str | None
-    agent: str | None
-    text: str
-    more: bool
 
 
 def reader(
@@ -115,18 +105,18 @@ def without_values(data: bytes) -> bytes:
     return data[:start] + b'"values":[],' + data[data.rindex(b'"attempts":[') :]
 
 
-def before(db: orm.Session, session: Session, position: int) -> TurnExcerpt | None:
+def before(db: orm.Session, session: Session, position: int) -> SimpleNamespace | None:
     """The nearest turn before that the response answers: a prompt, a tool result or an error."""
     row = db.execute(_before, {"session": session.id, "position": position}).first()
     return None if row is None else _excerpt(row)
 
 
-def after(db: orm.Session, session: Session, position: int) -> list[TurnExcerpt]:
+def after(db: orm.Session, session: Session, position: int) -> list[SimpleNamespace]:
     """What came of it: the tool results and errors before the next response or prompt, at most three.
 
     Where there are none, the prompt that follows: some programs send their validation errors as one.
     """
-    excerpts: list[TurnExcerpt] = []
+    excerpts: list[SimpleNamespace] = []
     for row in db.execute(_after, {"session": session.id, "position": position}):
         if row.kind in MODEL_KINDS or (row.kind == "prompt" and excerpts):
             break
@@ -134,11 +124,11 @@ def after(db: orm.Session, session: Session, position: int) -> list[TurnExcerpt]
     return excerpts
 
 
-def _excerpt(row: sa.Row[int, str, str | None, str | None, bytes, int]) -> TurnExcerpt:
+def _excerpt(row: Any) -> SimpleNamespace:
+    """A row of `_excerpts` with its `text`, at most `EXCERPT` code points; `more` says that there is more of it."""
     text = types.decoded(bytes(row.head))
-    return TurnExcerpt(
-        row.position, row.kind, row.role, row.agent, text[:EXCERPT], row.length > len(row.head) or len(text) > EXCERPT
-    )
+    is_more = row.length > len(row.head) or len(text) > EXCERPT
+    return SimpleNamespace(**row._mapping, text=text[:EXCERPT], more=is_more)
 
 
 _MOST_TRIED = 20
@@ -146,25 +136,17 @@ _MOST_TRIED = 20
 _of_id = sa.select(Session).where(Session.id == sa.bindparam("id"), Session.deleted_at.is_(None))
 
 
-@dataclass(frozen=True, slots=True)
-class FailedPlace:
-    """A failed response: its session and its position there."""
-
-    session: Session
-    position: int
-
-
 def failed_beside(
     db: orm.Session, filters: Filters, session: Session, position: int, forward: bool
-) -> FailedPlace | None:
-    """The failed response next to `position`, in the session or in those of the list behind (or before) it.
+) -> tuple[Session, int] | None:
+    """Session and position of the failed response next to `position`, there or in those of the list behind (or before).
 
     Before the first turn the position is -1. After a search the sessions come newest first, as in the list; of a text
     that very many sessions hold, only the newest are gone through. None where the list ends. Raises `BadFilter`.
     """
     near = _within(db, session, position, forward)
     if near is not None:
-        return FailedPlace(session, near)
+        return session, near
     view, sort = sessions.view(db, filters), "match" if filters.searches else filters.sort
     view = replace(view, filters=replace(filters, failed=True))
     behind = order_values(sort, session)
@@ -172,7 +154,7 @@ def failed_beside(
         neighbour = db.scalar(_of_id, {"id": row.id})
         near = None if neighbour is None else _within(db, neighbour, -1 if forward else neighbour.turn_count, forward)
         if neighbour is not None and near is not None:
-            return FailedPlace(neighbour, near)
+            return neighbour, near
     return None
 
 

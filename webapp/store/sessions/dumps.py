@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from types import SimpleNamespace
 from typing import Any
 
 import sqlalchemy as sa
@@ -28,41 +27,11 @@ class NoSuchDump(NotThere):
     """No dump has that hash or number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A session, as much of it as a link needs."""
+DumpLine = SimpleNamespace
+"""One dump: the columns of `Dump`, of `problems` the first 50; `sessions` (key, external_id, newest) are the first 20.
 
-    key: str
-    external_id: str
-    newest: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DumpLine:
-    """One dump. `bytes` counts its content decompressed; `problems` are the first 50, `sessions` the first 20.
-
-    `state` is reading, done or failed; `error` has code, message and at where it failed. `turn_count` counts the
-    turns found in it, duplicates included; `not_in_log` says which facts no response of it has.
-    """
-
-    id: int
-    sha256: str
-    filename: str
-    format: str | None
-    bytes: int
-    state: str
-    error: dict[str, Any] | None
-    problems: list[dict[str, str]]
-    problem_count: int
-    session_count: int
-    turn_count: int
-    received_at: datetime
-    home: str | None
-    mapping: dict[str, str] | None
-    not_in_log: list[str] | None
-    sessions: list[Link]
-    answers_missing: bool = False
-    """whether a session of it was read without an answer, or mostly empty; see `webapp.dumps.answer_alarm`"""
+`answers_missing` says whether one was read without an answer, or mostly empty; see `webapp.dumps.answer_alarm`.
+"""
 
 
 def page(
@@ -142,7 +111,7 @@ def line(connection: sa.Connection, dump_id: int) -> DumpLine:
 
 
 _find_links = (  # made once: a page has fifty dumps, and to make it takes longer than to execute it
-    sa.select(Session.key, Session.external_id, Session.newest)
+    sa.select(Session.key, Session.external_id, Session.newest.label("newest"))
     .join(DumpSession, DumpSession.session_id == Session.id)
     .where(DumpSession.dump_id == sa.bindparam("dump"), Session.deleted_at.is_(None))
     .order_by(Session.id)
@@ -151,13 +120,11 @@ _find_links = (  # made once: a page has fifty dumps, and to make it takes longe
 
 
 def _line(connection: sa.Connection, row: sa.Row[Any]) -> DumpLine:
-    values = dict(row._mapping)
-    alarms = [problem for problem in values["problems"] if problem.get("code") == ANSWERS_MISSING]
-    values["problems"] = [*alarms, *(problem for problem in values["problems"] if "code" not in problem)][
-        :MOST_PROBLEMS
-    ]
-    values["answers_missing"] = bool(alarms)
-    return DumpLine(**values, sessions=[Link(*link) for link in connection.execute(_find_links, {"dump": row.id})])
+    line = DumpLine(**row._mapping, sessions=connection.execute(_find_links, {"dump": row.id}).all())
+    alarms = [problem for problem in line.problems if problem.get("code") == ANSWERS_MISSING]
+    line.problems = [*alarms, *(problem for problem in line.problems if "code" not in problem)][:MOST_PROBLEMS]
+    line.answers_missing = bool(alarms)
+    return line
 
 
 def beginning(connection: sa.Connection, prefix: str = "") -> list[int]:

@@ -35,15 +35,6 @@ class Cell:
     of_turns: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What a session's turns say they took together; None where none says so, or there are too many to add up."""
-
-    tokens_in: int | None
-    tokens_out: int | None
-    cost: float | None
-
-
 def cells(db: orm.Session, session: Session) -> tuple[list[Cell], int]:
     """The session in at most `CELLS` cells of the same number of turns, and that number."""
     turns_a_cell = max(1, -(-session.turn_count // CELLS))
@@ -68,14 +59,13 @@ def failed_positions(db: orm.Session, session: Session) -> list[int]:
     return list(db.scalars(query.limit(MOST_FAILED)))
 
 
-def spent(db: orm.Session, session: Session) -> Spent:
+def spent(db: orm.Session, session: Session) -> Any:
+    """Tokens and cost that its turns say they took, each None where none says so; {} where there are too many turns."""
     if session.turn_count > LONGEST:
-        return Spent(None, None, None)
-    total = sa.func.sum
-    query = sa.select(total(Turn.tokens_in), total(Turn.tokens_out), total(Turn.cost))
-    query = query.where(Turn.session_id == session.id, Turn.duplicate_of.is_(None))
-    tokens_in, tokens_out, cost = db.execute(query).one()
-    return Spent(None if tokens_in is None else int(tokens_in), None if tokens_out is None else int(tokens_out), cost)
+        return {}
+    sums = (sa.func.sum(column).label(column.key) for column in (Turn.tokens_in, Turn.tokens_out, Turn.cost))
+    query = sa.select(*sums).where(Turn.session_id == session.id, Turn.duplicate_of.is_(None))
+    return db.execute(query).one()
 
 
 def response_position(db: orm.Session, session: Session, number: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from types import SimpleNamespace
 from typing import Any
 
 import sqlalchemy as sa
@@ -30,35 +30,13 @@ _SESSIONS = 400
 _BEHIND = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseLine:
-    """One response. `home`, `fencepost` and `under` are verdicts, None where that profile was not run over it;
-    `preview` holds the first 200 code points, `length` counts its bytes."""
+ResponseLine = SimpleNamespace
+"""One response: a row of `_line`, with what `_response_line` adds.
 
-    key: str
-    external_id: str
-    revision: int
-    newest: bool
-    home_profile: str
-    position: int
-    kind: str
-    role: str | None
-    agent: str | None
-    phase: str | None
-    model: str | None
-    sent_at: datetime | None
-    recorded_failure: str | None
-    home: str | None
-    fencepost: str | None
-    under: str | None
-    contract: str | None
-    """its state; None where nothing is declared"""
-    failed: bool
-    rescued: bool
-    preview: str
-    length: int
-    flags: tuple[Flag, ...]
-    """where the value that `under` read, or else `fencepost`, may be another"""
+`home`, `fencepost` and `under` are verdicts, None where that profile was not run over it, and `contract` its state,
+None where nothing is declared. `preview` has the first 200 code points of a text of `length` bytes; `flags` say where
+the value that `under` read, or else `fencepost`, may be another.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,16 +234,9 @@ _line = sa.select(
 
 
 def _response_line(row: Any) -> ResponseLine:
-    values = dict(row._mapping)
-    del values["turn_id"]
-    failed, head = bool(values["failed"]), bytes(values.pop("head") or b"")
-    rescued = failed and row.fencepost in READABLE and row.contract not in MISFITS
-    theirs, ours = values.pop("doubtful"), values.pop("ours_doubtful")
-    flags = (theirs or (ours if rescued else None) or {}).get("flags", ())
-    values |= {
-        "failed": failed,
-        "rescued": rescued,
-        "length": row.length or 0,
-        "flags": tuple(map(Flag.from_dict, flags)),
-    }
-    return ResponseLine(**values, preview=preview(head))
+    line = ResponseLine(**row._mapping)
+    line.failed, line.length, line.preview = bool(row.failed), row.length or 0, preview(bytes(row.head or b""))
+    line.rescued = line.failed and row.fencepost in READABLE and row.contract not in MISFITS
+    doubtful = row.doubtful or (row.ours_doubtful if line.rescued else None) or {}
+    line.flags = tuple(map(Flag.from_dict, doubtful.get("flags", ())))
+    return line

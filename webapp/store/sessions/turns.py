@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from types import SimpleNamespace
 from typing import Any, TypeVarTuple
 
 import sqlalchemy as sa
@@ -32,38 +32,12 @@ class NoSuchTurn(NotThere):
     """The session has no turn at that position."""
 
 
-@dataclass(frozen=True, slots=True)
-class TurnLine:
-    """One turn of the timeline, or of the turn list beside another turn.
+TurnLine = SimpleNamespace
+"""One turn of the timeline, or of the turn list beside another turn: a row of `_timeline`, with what `_line` adds.
 
-    `home` and `fencepost` are the verdicts, None where no model wrote; `duplicates` counts merged entries. `preview`
-    holds the first 200 code points of `raw`, whose bytes `length` counts.
-    """
-
-    position: int
-    duplicates: int
-    kind: str
-    role: str | None
-    agent: str | None
-    phase: str | None
-    sounding: int | None
-    round: int | None
-    home: str | None
-    fencepost: str | None
-    contract: str | None
-    """its state under its contract; None where nothing is declared"""
-    failed: bool
-    rescued: bool
-    sent_at: datetime | None
-    preview: str | None
-    model: str | None
-    attempt: int | None
-    tokens_in: int | None
-    tokens_out: int | None
-    cost: float | None
-    recorded_failure: str | None
-    length: int
-    judgement: str | None
+`home` and `fencepost` are the verdicts, None where no model wrote, and `contract` its state, None where nothing is
+declared; `duplicates` counts merged entries. `preview` has the first 200 code points of a text of `length` bytes.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +78,7 @@ def timeline(
     for row in db.execute(_judgements, here):
         judgement = row.judgement if row.author == viewer else None
         judgements[row.turn_id] = judgement or judgements.get(row.turn_id, "labelled")
-    lines = []
-    for turn in db.execute(_timeline, here):
-        values = _line(turn, copies)
-        length = values.pop("length") or 0
-        lines.append(TurnLine(**values, length=length, judgement=judgements.get(turn.id)))
-    return lines
+    return [_line(turn, copies, judgements) for turn in db.execute(_timeline, here)]
 
 
 def _here(session: Session, first: int, count: int | None) -> dict[str, Any]:
@@ -165,13 +134,12 @@ def neighbours(db: orm.Session, session: Session, position: int) -> Neighbours:
     return Neighbours(previous, following, db.scalar(before), db.scalar(after))
 
 
-def _line(row: sa.Row[*tuple[Any, ...]], copies: dict[int, int]) -> dict[str, Any]:
-    """A row of `_timeline` as the fields of a line."""
-    values = dict(row._mapping)
-    failed, rescued = outcome(row, row.home, row.fencepost, row.contract)
-    duplicates, head = copies.get(values.pop("id"), 0), values.pop("head")
-    values["preview"] = None if head is None else preview(bytes(head))
-    return values | {"duplicates": duplicates, "failed": failed, "rescued": rescued}
+def _line(row: sa.Row[*tuple[Any, ...]], copies: dict[int, int], judgements: dict[int, str]) -> TurnLine:
+    line = TurnLine(**row._mapping)
+    line.failed, line.rescued = outcome(row, row.home, row.fencepost, row.contract)
+    line.duplicates, line.judgement = copies.get(row.id, 0), judgements.get(row.id)
+    line.preview, line.length = None if row.head is None else preview(bytes(row.head)), row.length or 0
+    return line
 
 
 def preview(head: bytes) -> str:

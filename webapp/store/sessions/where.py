@@ -49,8 +49,8 @@ hidden = sa.union_all(deleted, sa.select(Session.id).where(is_example, ~are_alon
 
 
 FACETS = (
-    *("verdict", "strategy", "repair", "error", "finding", "model", "host", "agent", "phase", "tool"),
-    *("home", "label", "service", "format", "contract", "stop"),
+    *("finding", "verdict", "error", "model", "repair", "strategy", "host", "agent", "phase", "tool", "home", "label"),
+    *("service", "format", "contract", "stop"),
 )
 """in the order that a page shows them"""
 OF_PARSE = ("verdict", "strategy", "repair")

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import erfc, exp, log, sqrt
+from types import SimpleNamespace
 from typing import Any
 
 import sqlalchemy as sa
@@ -141,25 +142,17 @@ def _spent_of(row: Any) -> Spent:
     return spent
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseGroup:
-    """`failed` of all that have the value; `value` None stands for those without one; `filters` lead to them, None
-    where no filter does. `microseconds` is the mean of their parses under the profile, None where none was run."""
-
-    value: str | None
-    failed: Rate
-    filters: Filters | None
-    microseconds: float | None
-    spent: Spent
-    """what the failed ones cost"""
-
-
 class NotGrouped(ValueError):
     """These filters are held against each response one by one, or there are too many; the message says so."""
 
 
-def groups(db: orm.Session, filters: Filters, by: str) -> list[ResponseGroup]:
-    """The largest first, days the newest first; at most 200. Raises `NotGrouped`."""
+def groups(db: orm.Session, filters: Filters, by: str) -> list[SimpleNamespace]:
+    """The largest first, days the newest first; at most 200. Raises `NotGrouped`.
+
+    `failed` of all that have the value; `value` None stands for those without one; `filters` lead to them, None where
+    no filter does. `microseconds` is the mean of their parses under the profile, None where none was run, and `spent`
+    what the failed ones cost.
+    """
     query, tests = response_query.query(db, filters)
     if tests:
         raise NotGrouped("responses are not grouped under a search, a tool, an error or a finding")
@@ -179,12 +172,13 @@ def groups(db: orm.Session, filters: Filters, by: str) -> list[ResponseGroup]:
     return [_group(filters, by, row) for row in rows]
 
 
-def _group(filters: Filters, by: str, row: Any) -> ResponseGroup:
+def _group(filters: Filters, by: str, row: Any) -> SimpleNamespace:
     name = None if row.value is None else str(row.value)
     changes: dict[str, Any] = dict.fromkeys(_FILTERED.get(by, ()), name)
     narrowed = replace(filters, **changes) if name is not None and changes else None
     took = None if row.took is None else float(row.took)
-    return ResponseGroup(name, rate(name or "", row.failed, row.of), narrowed, took, _spent_of(row))
+    failed = rate(name or "", row.failed, row.of)
+    return SimpleNamespace(value=name, failed=failed, filters=narrowed, microseconds=took, spent=_spent_of(row))
 
 
 def assumed(db: orm.Session, view: View) -> int:
@@ -201,24 +195,12 @@ SEPARATOR = "\x1f"
 _MOST = 50
 
 
-@dataclass(frozen=True, slots=True)
-class CardLine:
-    """One model at one host. `kept` is the share of the calls that could be held; the two conventions are of all
-    calls: those that nothing was declared of, or that were not checked, count as valid, or as failed."""
+def card(db: orm.Session, view: View) -> tuple[list[SimpleNamespace], int]:
+    """The 50 models and hosts in view with most calls, and how many others there are.
 
-    model: str
-    host: str
-    sessions: int
-    calls: int
-    states: dict[str, int]
-    kept: Rate
-    as_valid: Rate
-    as_failed: Rate
-    filters: Filters
-
-
-def card(db: orm.Session, view: View) -> tuple[list[CardLine], int]:
-    """The 50 models and hosts in view with most calls, and how many others there are."""
+    `kept` is the share of the calls that could be held; the two conventions are of all calls: those that nothing was
+    declared of, or that were not checked, count as valid, or as failed.
+    """
     query = sa.select(FacetValue.value, SessionFacet.session_id, SessionFacet.count)
     query = query.join(SessionFacet, SessionFacet.value_id == FacetValue.id).where(FacetValue.name == HELD)
     tallies: dict[tuple[str, str], dict[int, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
@@ -231,21 +213,21 @@ def card(db: orm.Session, view: View) -> tuple[list[CardLine], int]:
     return lines[:_MOST], max(0, len(lines) - _MOST)
 
 
-def _line(model: str, host: str, sessions: list[Counter[str]], filters: Filters) -> CardLine:
+def _line(model: str, host: str, sessions: list[Counter[str]], filters: Filters) -> SimpleNamespace:
     states = sum(sessions, Counter[str]())
     silent = [session["not_declared"] + session["not_checked"] for session in sessions]
     calls = [session.total() for session in sessions]
     kept_counts = [session["kept"] for session in sessions]
-    return CardLine(
-        model,
-        host,
-        len(sessions),
-        sum(calls),
-        {state: states[state] for state in STATES},
-        share((k, n - s) for k, n, s in zip(kept_counts, calls, silent, strict=True)),
-        share((k + s, n) for k, n, s in zip(kept_counts, calls, silent, strict=True)),
-        share(zip(kept_counts, calls, strict=True)),
-        replace(filters, model=model or None, host=host or None),
+    return SimpleNamespace(
+        model=model,
+        host=host,
+        sessions=len(sessions),
+        calls=sum(calls),
+        states={state: states[state] for state in STATES},
+        kept=share((k, n - s) for k, n, s in zip(kept_counts, calls, silent, strict=True)),
+        as_valid=share((k + s, n) for k, n, s in zip(kept_counts, calls, silent, strict=True)),
+        as_failed=share(zip(kept_counts, calls, strict=True)),
+        filters=replace(filters, model=model or None, host=host or None),
     )
 
 

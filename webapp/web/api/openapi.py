@@ -13,8 +13,8 @@ from werkzeug.routing import Rule
 
 from webapp import __version__
 from webapp.web.api import shapes
-from webapp.web.api.operation import JSON, Operation, Parameter, json, of_view, operation
-from webapp.web.api.shapes import COUNT, TEXT, Content, Schema, shape
+from webapp.web.api.operation import JSON, Stated, json, of_view, operation
+from webapp.web.api.shapes import COUNT, TEXT, Schema
 from webapp.web.help_pages import documents
 
 ABOUT = """JSON in, JSON out. An error of any address here is `{"error": {"code", "message", "at"}}` with the status
@@ -36,7 +36,6 @@ SHARED = {
 }
 """refusals that any address may answer with"""
 NOT_MODIFIED = "What `If-None-Match` names is still what would be answered; there is no body"
-EMPTY: Schema = {"const": ""}
 _NUMBER = COUNT | {"maximum": 2**63 - 1}
 PLACES: dict[str, tuple[Schema, str, str]] = {
     "ident": (TEXT, "a session's own id, percent-encoded, or its key", "SESSION"),
@@ -52,15 +51,15 @@ PLACES: dict[str, tuple[Schema, str, str]] = {
 def document(app: Flask, *, root: str, server: str, has_token: bool) -> dict[str, Any]:
     """The description as JSON's values; `server` is the prefix of the paths, `root` the whole address of the server."""
     license_ = {"name": "Apache-2.0", "identifier": "Apache-2.0"}
-    responses = {f"Refused{status}": _refusal(words) for status, words in SHARED.items()}
+    responses = {f"Refused{status}": json("Error", words) for status, words in SHARED.items()}
     schemes = {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}} if has_token else {}
     paths: dict[str, dict[str, Any]] = {}
-    for path, method, stated, rule in operations(app):
-        places = _places(rule)
+    for path, method, (stated, example), rule in operations(app):
+        places, sample = _places(rule), _curl(root + path, method, stated, example, has_token=has_token)
         paths.setdefault(path, {"parameters": places} if places else {})[method] = {
             "operationId": rule.endpoint,
-            **_operation(stated, method),
-            "x-codeSamples": [{"lang": "Shell", "source": _curl(root + path, method, stated, has_token=has_token)}],
+            **_with_shared(stated, method),
+            "x-codeSamples": [{"lang": "Shell", "source": sample}],
             **({"security": [{"token": []}]} if has_token else {}),
         }
     return {
@@ -79,7 +78,7 @@ def rules(app: Flask) -> list[Rule]:
     )
 
 
-def operations(app: Flask) -> Iterator[tuple[str, str, Operation, Rule]]:
+def operations(app: Flask) -> Iterator[tuple[str, str, tuple[Stated, str], Rule]]:
     """Path as OpenAPI writes it, method in lower case, what its view says of itself, and its rule."""
     for rule in rules(app):
         for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
@@ -88,45 +87,11 @@ def operations(app: Flask) -> Iterator[tuple[str, str, Operation, Rule]]:
                 yield re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule.rule), method.lower(), stated, rule
 
 
-def _operation(stated: Operation, method: str) -> dict[str, Any]:
-    answers: dict[str, Any] = {str(status): _answer(content) for status, content in stated.answers.items()}
-    if method == "get":
-        answers["304"] = {"description": NOT_MODIFIED}
+def _with_shared(stated: Stated, method: str) -> Stated:
+    """An operation with what any address may answer."""
+    answers: Stated = {"304": {"description": NOT_MODIFIED}} if method == "get" else {}
     answers |= {str(status): {"$ref": f"#/components/responses/Refused{status}"} for status in SHARED}
-    answers |= {str(status): _refusal(words) for status, words in stated.refuses.items()}
-    body = {"requestBody": _body(stated.body)} if stated.body else {}
-    return {
-        "tags": [stated.group],
-        "summary": stated.summary,
-        **({"description": stated.about} if stated.about else {}),
-        "parameters": [_parameter(parameter) for parameter in stated.query],
-        **body,
-        "responses": dict(sorted(answers.items())),
-    }
-
-
-def _refusal(words: str) -> dict[str, Any]:
-    return {"description": words, "content": {JSON: {"schema": shape("Error")}}}
-
-
-def _answer(content: Content) -> dict[str, Any]:
-    return {
-        "description": content.about,
-        "content": {kind: {"schema": schema} for kind, schema in content.schemas.items()},
-    }
-
-
-def _body(content: Content) -> dict[str, Any]:
-    example = {} if content.example is None else {"example": content.example}
-    kinds = {kind: {"schema": schema, **example} for kind, schema in content.schemas.items()}
-    return {"description": content.about, "required": True, "content": kinds}
-
-
-def _parameter(parameter: Parameter) -> dict[str, Any]:
-    """An enumeration and a number may be empty too, which only the former can say within one schema."""
-    schema = {"anyOf": [parameter.schema, EMPTY]} if parameter.schema != TEXT else TEXT
-    schema = {"type": "array", "items": schema} if parameter.several else schema
-    return {"name": parameter.name, "in": "query", "description": parameter.about, "schema": schema}
+    return stated | {"responses": dict(sorted((answers | stated["responses"]).items()))}
 
 
 def _places(rule: Rule) -> list[dict[str, Any]]:
@@ -136,17 +101,18 @@ def _places(rule: Rule) -> list[dict[str, Any]]:
     ]
 
 
-def _curl(address: str, method: str, stated: Operation, *, has_token: bool) -> str:
+def _curl(address: str, method: str, stated: Stated, example: str, *, has_token: bool) -> str:
     """A call of an address by curl, as somebody would type it."""
-    says_method = method != "get" and (method in ("put", "delete") or not stated.body)
+    kinds = stated.get("requestBody", {}).get("content")
+    says_method = method != "get" and (method in ("put", "delete") or not kinds)
     words = ["curl", *(["-X", method.upper()] if says_method else [])]
     if has_token:
         words += ["-H", '"Authorization: Bearer $FENCEPOST_TOKEN"']
-    if stated.body:
-        is_json = JSON in stated.body.schemas
-        words += ["-d", shlex.quote(json_module.dumps(stated.body.example))] if is_json else ["--data-binary", "@FILE"]
-    examples = {name: example for name, (_, _, example) in PLACES.items()}
-    return " ".join([*words, shlex.quote(address.format(**examples) + stated.example)])
+    if kinds:
+        sent = ["-d", shlex.quote(json_module.dumps(kinds[JSON]["example"]))] if JSON in kinds else None
+        words += sent or ["--data-binary", "@FILE"]
+    examples = {name: place_example for name, (_, _, place_example) in PLACES.items()}
+    return " ".join([*words, shlex.quote(address.format(**examples) + example)])
 
 
 blueprint = Blueprint("api_reference", __name__)

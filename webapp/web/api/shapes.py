@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -18,15 +17,6 @@ from webapp.store.labels.label_content import EXPECTS, JUDGEMENTS
 from webapp.store.write.tally import VERDICTS
 
 Schema = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """What a request brings or an answer holds: its schema by media type, and an example of it as JSON."""
-
-    about: str
-    schemas: Mapping[str, Schema]
-    example: Any = None
 
 
 def one_of(values: Iterable[str]) -> Schema:

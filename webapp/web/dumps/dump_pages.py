@@ -27,8 +27,8 @@ from webapp.store.jobs import imports, mappings
 from webapp.store.sessions import dumps as store
 from webapp.web import audit_trail, home_pages
 from webapp.web.answers import wants_partial
-from webapp.web.api.operation import SWITCH, Parameter, json, operation, refused
-from webapp.web.api.shapes import BINARY, TEXT, Content, shape
+from webapp.web.api.operation import SWITCH, content, json, operation, parameter, refused
+from webapp.web.api.shapes import BINARY, TEXT, shape
 from webapp.web.dumps import dump_rows, uploads
 from webapp.web.dumps.dump_rows import RefusedUpload
 from webapp.web.dumps.uploads import UploadOptions, ingest_upload, queue_upload, upload_options
@@ -200,14 +200,14 @@ def read_again(ident: str) -> AnyResponse:
     },
     about="Plain, gzip or zstd. Of several files `dumps` says what became of each.",
     query=(
-        Parameter("filename", TEXT, "what the file is called"),
-        Parameter("format", TEXT, "its format; unset: recognised"),
-        Parameter("home", TEXT, "the parser of its program"),
-        Parameter("map", TEXT, "a saved mapping's name"),
-        Parameter("session_key", TEXT, "the key that names the session of each entry"),
-        Parameter("background", SWITCH, "1: read in the background"),
+        parameter("filename", TEXT, "what the file is called"),
+        parameter("format", TEXT, "its format; unset: recognised"),
+        parameter("home", TEXT, "the parser of its program"),
+        parameter("map", TEXT, "a saved mapping's name"),
+        parameter("session_key", TEXT, "the key that names the session of each entry"),
+        parameter("background", SWITCH, "1: read in the background"),
     ),
-    body=Content(
+    body=content(
         "The file, or several as parts called `file`",
         {"application/octet-stream": BINARY, "multipart/form-data": shape("upload")},
     ),

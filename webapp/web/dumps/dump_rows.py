@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from webapp.store.models import Task
-from webapp.store.sessions.dumps import DumpLine, Link
+from webapp.store.sessions.dumps import DumpLine
 from webapp.store.tasks import HELD
 
 TASK_STATES = {
@@ -78,7 +79,7 @@ class DumpRow:
     at: str | None = None
     problems: list[dict[str, str]] = field(default_factory=list)
     problem_count: int = 0
-    links: list[Link] = field(default_factory=list)
+    links: Sequence[Any] = ()
 
     @property
     def keys(self) -> dict[str, Any] | None:

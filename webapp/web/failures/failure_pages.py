@@ -159,11 +159,11 @@ def reproduction_of(detail: GroupDetail, filters: Filters) -> dict[str, Any]:
     if not whole:
         return {"reproduction": None, "why": "no example is short enough to be reduced", "parser": None, "at": None}
     turn_id = min(whole, key=lambda candidate: (whole[candidate].size, candidate))
-    example = next(example for example in detail.examples if example.at.turn_id == turn_id)
-    session = session_store.find(db.session, example.at.session)
+    at = next(example.at for example in detail.examples if example.at.turn_id == turn_id)
+    session = session_store.find(db.session, at.session)
     parser = session.home_profile if filters.under == HOME else filters.under
     parser = READ_AS if parser == UNKNOWN else parser
-    return reduced(whole[turn_id], parser) | {"at": example.at}
+    return reduced(whole[turn_id], parser) | {"at": at}
 
 
 def reduced(text: ExampleText, parser: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from flask import Blueprint, Response, jsonify, request
 from webapp.extensions import db
 from webapp.store.failures import group_detail, groups, neighbours
 from webapp.store.sessions import turns
-from webapp.web.api.operation import AFTER, FILTERS, MOST_ROWS, SWITCH, Parameter, json, limit_of_request, operation
+from webapp.web.api.operation import AFTER, FILTERS, MOST_ROWS, SWITCH, json, limit_of_request, operation, parameter
 from webapp.web.api.shapes import filled, whole
 from webapp.web.sessions import list_filters
 
@@ -20,9 +20,9 @@ blueprint = Blueprint("failures_api", __name__, url_prefix="/api")
     "List failure groups",
     json("failure_page", "A page of groups, what is new first; `count` is of responses, `total` of groups"),
     query=(
-        Parameter("new", SWITCH, "1: only new groups"),
+        parameter("new", SWITCH, "1: only new groups"),
         AFTER,
-        Parameter("limit", whole(1, MOST_ROWS), "groups of a page"),
+        parameter("limit", whole(1, MOST_ROWS), "groups of a page"),
         *FILTERS,
     ),
     example="?limit=10",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from webapp.store.failures.group_line import GroupLine, Rate
 from webapp.store.sessions.filters import Filters
@@ -30,34 +31,14 @@ WIDTH = 1000.0
 
 
 @dataclass(frozen=True, slots=True)
-class ChartStep:
-    """One step of time: its rectangle, its begin in words, and the address of this page within it."""
-
-    x: float
-    width: float
-    words: str
-    since: str
-    until: str
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
-class ChartFlag:
-    """Something that began at `x`."""
-
-    x: float
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
 class RateChart:
-    """`most` is the rate at the top; `lines` are SVG points by series, in its order."""
+    """`most` is the rate at the top; `lines` are SVG points by series; a flag is where something began."""
 
     incident: Incident
     most: float
-    steps: list[ChartStep]
+    steps: list[dict[str, Any]]
     lines: list[str]
-    flags: list[ChartFlag]
+    flags: list[dict[str, Any]]
 
 
 def chart(incident: Incident, filters: Filters, kinds: Iterable[GroupLine] = ()) -> RateChart | None:
@@ -80,7 +61,8 @@ def _line(points: Sequence[tuple[int, int]], most: float) -> str:
     return " ".join(f"{at * width:.1f},{98 - 96 * rate / most:.1f}" for at, rate in places)
 
 
-def _steps(incident: Incident, filters: Filters) -> list[ChartStep]:
+def _steps(incident: Incident, filters: Filters) -> list[dict[str, Any]]:
+    """Of each step of time its rectangle, its begin in words, and the address of this page within it."""
     width, form = WIDTH / len(incident.steps), "%-d %b %Y %H:%M" if incident.step == "hour" else "%-d %b %Y"
     after, before = filters.span()
     steps = []
@@ -88,11 +70,12 @@ def _steps(incident: Incident, filters: Filters) -> list[ChartStep]:
         since, until = (timesteps.text(when) for when in (max(start, after or start), min(end, before or end)))
         by = {} if incident.by == "model" else {"by": incident.by}
         url = list_filters.address(filters.active() | by, since=since, until=until)
-        steps.append(ChartStep(round(at * width, 2), round(width, 2), start.strftime(form), since, until, url))
+        place = {"x": round(at * width, 2), "width": round(width, 2), "words": start.strftime(form)}
+        steps.append(place | {"since": since, "until": until, "url": url})
     return steps
 
 
-def _flags(incident: Incident, kinds: Iterable[GroupLine]) -> list[ChartFlag]:
+def _flags(incident: Incident, kinds: Iterable[GroupLine]) -> list[dict[str, Any]]:
     """What changed, and what was not there before: models, services, versions, and kinds of failure, which all are new
     in the first step."""
     (start, first_share), end = incident.steps[0], incident.steps[-1][1]
@@ -103,9 +86,9 @@ def _flags(incident: Incident, kinds: Iterable[GroupLine]) -> list[ChartFlag]:
     return [_flag(when, words, start, end) for when, words in sorted(news)]
 
 
-def _flag(when: datetime, words: str, start: datetime, end: datetime) -> ChartFlag:
+def _flag(when: datetime, words: str, start: datetime, end: datetime) -> dict[str, Any]:
     share = (when - start) / max(end - start, timedelta(microseconds=1))
-    return ChartFlag(round(WIDTH * min(1.0, max(0.0, share)), 1), f"{when:%-d %b %H:%M} {words}")
+    return {"x": round(WIDTH * min(1.0, max(0.0, share)), 1), "words": f"{when:%-d %b %H:%M} {words}"}
 
 
 def spark_bars(series: Sequence[int]) -> str:

@@ -155,28 +155,6 @@ _LONGEST = 400
 _COMPARED = 600
 
 
-@dataclass(frozen=True, slots=True)
-class ResultGroup:
-    """Profiles of one result. `same` says whether it is what is expected, None where that is not known."""
-
-    names: list[str]
-    verdicts: list[str]
-    home: bool
-    has_value: bool
-    same: bool | None
-    lines: list[TaggedText]
-    more: int
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class LeastChange:
-    """The value that costs the fewest changed characters, and why it is that one."""
-
-    profile: str
-    summary: str
-
-
 def every_trace(detail: TurnDetail) -> dict[str, Trace | str]:
     """What each profile makes of a response, or why it makes nothing."""
     return verdict_column.of_turn(detail, detail.session.first_profile, light=False)
@@ -189,7 +167,7 @@ def checked(detail: TurnDetail, fields: Fields, traces: Mapping[str, Trace | str
     return {"check": typed, "groups": by_value, "shortest": shortest(traces), "fields": fields}
 
 
-def groups(traces: Mapping[str, Trace | str], home: str, expected: Sequence[Any] | None) -> list[ResultGroup]:
+def groups(traces: Mapping[str, Trace | str], home: str, expected: Sequence[Any] | None) -> list[dict[str, Any]]:
     """The profiles' results: the home profile's first, then in the order of `traces`; no value comes last.
 
     Prose in quotes, as another profile than the home profile may make it, is nobody's expected value.
@@ -203,8 +181,8 @@ def groups(traces: Mapping[str, Trace | str], home: str, expected: Sequence[Any]
     return [_group(names, traces, home, expected) for _, names in ordered]
 
 
-def shortest(traces: Mapping[str, Trace | str]) -> LeastChange | None:
-    """The least that makes JSON of the response: the repaired result with the fewest characters changed."""
+def shortest(traces: Mapping[str, Trace | str]) -> dict[str, str] | None:
+    """The least that makes JSON of the response: the repaired result with the fewest characters changed, and why."""
     read = [trace for trace in traces.values() if isinstance(trace, Trace) and not trace.is_quoted_prose]
     repaired = [trace for trace in read if trace.verdict == "repaired"]
     if not repaired:
@@ -212,7 +190,7 @@ def shortest(traces: Mapping[str, Trace | str]) -> LeastChange | None:
     trace = min(repaired, key=lambda trace: (_cost(trace), trace.profile != "fencepost"))
     edits = words.chosen_edits(trace)
     costs = f"{words.counted(len(edits), 'edit')}, {words.counted(_cost(trace), 'character')}"
-    return LeastChange(trace.profile, f"{costs}: {', '.join(words.repair_names(edits))}")
+    return {"profile": trace.profile, "summary": f"{costs}: {', '.join(words.repair_names(edits))}"}
 
 
 def _cost(trace: Trace) -> int:
@@ -225,13 +203,15 @@ def _result(trace: Trace | str) -> str:
 
 def _group(
     names: list[str], traces: Mapping[str, Trace | str], home: str, expected: Sequence[Any] | None
-) -> ResultGroup:
+) -> dict[str, Any]:
+    """Profiles of one result. `same` says whether it is what is expected, None where that is not known."""
     trace = traces[names[0]]
     verdicts: list[str] = [result.verdict if isinstance(result := traces[name], Trace) else "failed" for name in names]
-    sentence = words.trace_sentence(trace) if isinstance(trace, Trace) else trace
+    group = {"names": names, "verdicts": verdicts, "home": home in names, "lines": [], "more": 0}
     if not isinstance(trace, Trace) or not trace.chosen:
         same = None if expected is None else not expected
-        return ResultGroup(names, verdicts, home in names, False, same, [], 0, sentence)
+        sentence = words.trace_sentence(trace) if isinstance(trace, Trace) else trace
+        return group | {"has_value": False, "same": same, "sentence": sentence}
     same = None if expected is None else label_content.same_as(trace.values) == label_content.same_as(expected)
     text = label_content.written(trace.values).split("\n")
     if same is False and expected:
@@ -239,7 +219,7 @@ def _group(
     else:
         lines = [TaggedText("text", line) for line in text]
     first_lines = [TaggedText(line.tag, line.text[:_LONGEST]) for line in lines[:SHOWN]]
-    return ResultGroup(names, verdicts, home in names, True, same, first_lines, max(0, len(lines) - SHOWN), sentence)
+    return group | {"has_value": True, "same": same, "lines": first_lines, "more": max(0, len(lines) - SHOWN)}
 
 
 def difference(here: list[str], expected: list[str]) -> list[TaggedText]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from flask import Blueprint, Response, redirect, render_template, request, url_for
@@ -27,7 +26,7 @@ FILTERS = ("by", "judgement")
 def index() -> Response:
     """All labels, the newest first."""
     chosen_filters = {name: request.args[name] for name in FILTERS if request.args.get(name)}
-    lines = label_list.page(
+    lines, following = label_list.page(
         db.session,
         after=request.args.get("after"),
         limit=100,
@@ -42,7 +41,7 @@ def index() -> Response:
         given=chosen_filters,
         authors=label_list.authors(db.session),
         judgements=label_content.JUDGEMENTS,
-        next=lines[-1].after if len(lines) == 100 else None,
+        next=following,
     )
 
 
@@ -87,28 +86,20 @@ def said_of_value(label: Any) -> str:
     return f"expects {written(label)}" if label.expects in ("one", "several") else written(label)
 
 
-@dataclass(frozen=True, slots=True)
-class Vote:
-    """Equal labels of a response, by `authors`; `lines` is how the value differs from the first vote's."""
-
-    label: Any
-    authors: tuple[str, ...]
-    lines: Sequence[windows.TaggedText]
-
-
-def votes(labels: Sequence[Any]) -> list[Vote]:
-    """The labels of a response, equal ones (judgement, cause and expected value) as one, the most frequent first."""
+def votes(labels: Sequence[Any]) -> list[dict[str, Any]]:
+    """The labels of a response, equal ones (judgement, cause and expected value) as one, the most frequent first;
+    `lines` is how the value differs from the first vote's."""
     together: dict[tuple[str, str | None, str], list[Any]] = {}
     for label in labels:
         together.setdefault((label.judgement, label.cause, written(label)), []).append(label)
     equal = sorted(together.values(), key=lambda group: -len(group))
     first = written(equal[0][0]).split("\n") if equal else []
     return [
-        Vote(
-            group[0],
-            tuple(label.author for label in group),
-            label_form.difference(written(group[0]).split("\n"), first)[: label_form.SHOWN] if at else (),
-        )
+        {
+            "label": group[0],
+            "authors": [label.author for label in group],
+            "lines": label_form.difference(written(group[0]).split("\n"), first)[: label_form.SHOWN] if at else (),
+        }
         for at, group in enumerate(equal)
     ]
 

@@ -90,7 +90,7 @@ def save() -> Response | AnyResponse:
         refuse_contradiction(detail, label)
         is_for_all = request.form.get("like")
         like_it = queue.similar(db.session, at.spec, at.queue, detail.turn, author()) if is_for_all else []
-        group = alike.served(db.session, detail.turn, label, [similar.turn for similar in like_it])
+        group = alike.served(db.session, detail.turn, label, [similar.Turn for similar in like_it])
         like = f"{detail.session.external_id[:100]} turn {detail.turn.position}"
         store.put_all(db.session, [(detail.turn, label), *group], author=author(), seen=fields.seen, like=like)
     except label_content.BadLabel as error:
@@ -231,7 +231,7 @@ def opened(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.
     mine = store.of_author(db.session, turn, author())
     panel = turn_label.panel(session, turn)
     if fields is None and panel["carried"] and request.args.get("carry"):
-        fields = label_form.of_label(panel["carried"].label, store.stamp(mine))
+        fields = label_form.of_label(panel["carried"].Label, store.stamp(mine))
     traces = label_form.every_trace(detail)
     fields = fields or (
         label_form.of_label(mine, store.stamp(mine))

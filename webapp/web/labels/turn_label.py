@@ -97,8 +97,7 @@ def put(turn: Any, form: Any, *, seen: str | None) -> None:
     query=(AFTER,),
 )
 def list_api() -> Response:
-    lines = label_list.page(db.session, after=request.args.get("after"), limit=500)
-    following = lines[-1].after if len(lines) == 500 else None
+    lines, following = label_list.page(db.session, after=request.args.get("after"), limit=500)
     labels = [label_dict(line.label, line.session.external_id, line.position) for line in lines]
     return jsonify(labels=labels, next=following)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
@@ -17,55 +15,20 @@ from webapp.store.sessions import session_list
 from webapp.store.sessions.facets import LIMIT, Counts, Facet
 from webapp.store.sessions.filters import DESCRIBED, HOME, MORE_THAN, SORTS, SWITCHES, BadFilter, Filters, of_parameters
 from webapp.store.sessions.session_list import Page
+from webapp.store.sessions.where import FACETS, OF_PARSE
 from webapp.visible import visible
 
 TOP = 8
 """values of a facet that stand before "more" """
-FACETS = (
-    *("finding", "verdict", "error", "model", "repair", "strategy", "host", "agent", "phase", "tool", "home", "label"),
-    *("service", "format", "contract", "stop", "dump"),
-)
-"""in the order of the panel"""
 OPEN = ("finding", "verdict", "error", "model")
 """the facets that stand open before anything is chosen in them"""
 CODES = ("verdict", "strategy", "repair", "finding", "label", "stop")
 """filters whose values are our own names"""
 PARSER_UNKNOWN = "parser unknown"
-OF_PARSE = ("verdict", "strategy", "repair")
 
 
-@dataclass(frozen=True, slots=True)
-class Chip:
-    """One active filter in words, and the address of the page without it."""
-
-    name: str
-    words: str
-    value: str
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One value to filter by; `url` leads there, or away from it where it is `on`."""
-
-    label: str
-    count: int | None
-    on: bool
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
-class FacetGroup:
-    """A facet: what it offers, how many values more there are, and the address that shows them."""
-
-    name: str
-    title: str
-    options: list[Option]
-    more: int
-    unlisted: int
-    more_url: str
-    whole: bool
-    open: bool
+Shown = dict[str, Any]
+"""what a template shows of a filter; an option's `url` leads to its value, or away from it where it is `on`"""
 
 
 def of_request() -> Filters:
@@ -121,26 +84,26 @@ def named(name: str, value: str) -> str:
     return value.replace("_", " ") if name in CODES else visible(value)
 
 
-def chips(filters: Filters) -> list[Chip]:
-    """The filters that narrow what is in view, in the order in which `Filters` has them."""
+def chips(filters: Filters) -> list[Shown]:
+    """The filters that narrow what is in view, in the order in which `Filters` has them, with the page without each."""
     active = filters.active()
     return [
-        Chip(name, *_said(name, str(value), filters.under), address(active, **{name: None}))
+        {"name": name, **_said(name, str(value), filters.under), "url": address(active, **{name: None})}
         for name, value in active.items()
         if name not in ("sort", "under")
     ]
 
 
-def _said(name: str, value: str, under: str) -> tuple[str, str]:
+def _said(name: str, value: str, under: str) -> Shown:
     if name in SWITCHES:
-        return DESCRIBED[name].title, ""
+        return {"words": DESCRIBED[name].title, "value": ""}
     if name in MORE_THAN:
-        return "more than", words.counted(int(value), MORE_THAN[name].things.removesuffix("s"))
+        return {"words": "more than", "value": words.counted(int(value), MORE_THAN[name].things.removesuffix("s"))}
     where = f" (under {words.called(under)})" if name in OF_PARSE and under != HOME else ""
-    return DESCRIBED[name].title.lower(), named(name, value) + where
+    return {"words": DESCRIBED[name].title.lower(), "value": named(name, value) + where}
 
 
-def groups(result_page: Page, filters: Filters) -> list[FacetGroup]:
+def groups(result_page: Page, filters: Filters) -> list[Shown]:
     """The facets of what is in view, those that are looked at first in front."""
     counts = result_page.counts
     facets = dict(result_page.facets)
@@ -150,31 +113,32 @@ def groups(result_page: Page, filters: Filters) -> list[FacetGroup]:
     return [_group(facets[name], filters) for name in FACETS if name in facets]
 
 
-def _group(facet: Facet, filters: Filters) -> FacetGroup:
+def _group(facet: Facet, filters: Filters) -> Shown:
+    """What a facet offers, how many values more there are, and the address that shows them."""
     active, whole = filters.active(), request.args.get("more") == facet.name
     expanded = {"more": facet.name} if whole else {}
     values = facet.values
     if not whole and len(values) > TOP + 1:  # the chosen one is listed wherever it stands
         values = [pair for at, pair in enumerate(values) if at < TOP or pair[0] == facet.chosen]
     options = [
-        Option(
-            named(facet.name, value),
-            count,
-            value == facet.chosen,
-            address(active | expanded, **{facet.name: None if value == facet.chosen else value}),
-        )
+        {
+            "label": named(facet.name, value),
+            "count": count,
+            "on": value == facet.chosen,
+            "url": address(active | expanded, **{facet.name: None if value == facet.chosen else value}),
+        }
         for value, count in values
     ]
-    return FacetGroup(
-        facet.name,
-        DESCRIBED[facet.name].title,
-        options,
-        len(facet.values) - len(values) + (0 if whole else facet.more),
-        facet.more if whole else 0,
-        address(active, more=facet.name),
-        whole,
-        whole or facet.chosen is not None or facet.name in OPEN,
-    )
+    return {
+        "name": facet.name,
+        "title": DESCRIBED[facet.name].title,
+        "options": options,
+        "more": len(facet.values) - len(values) + (0 if whole else facet.more),
+        "unlisted": facet.more if whole else 0,
+        "more_url": address(active, more=facet.name),
+        "whole": whole,
+        "open": whole or facet.chosen is not None or facet.name in OPEN,
+    }
 
 
 def sorts(filters: Filters) -> dict[str, str]:
@@ -188,12 +152,7 @@ def over(filters: Filters) -> dict[str, Any]:
     return {name: value for name, value in filters.active().items() if name not in ("under", "sort", *OF_PARSE)}
 
 
-def hidden_fields(active: dict[str, Any], without: Container[str]) -> list[tuple[str, Any]]:
-    """What a form with fields of its own must send along."""
-    return [(name, value) for name, value in active.items() if name not in without]
-
-
-def production(counts: Counts | None, filters: Filters) -> list[Option]:
+def production(counts: Counts | None, filters: Filters) -> list[Shown]:
     """All, failed and rescued sessions: each with how many it would show."""
     active = filters.active()
     offered = (
@@ -206,7 +165,7 @@ def production(counts: Counts | None, filters: Filters) -> list[Option]:
     for label, count, name in offered:
         on = name == chosen
         changes = {"failed": None, "rescued": None} | ({name: 1} if name and not on else {})
-        options.append(Option(label, count, on, address(active, **changes)))
+        options.append({"label": label, "count": count, "on": on, "url": address(active, **changes)})
     return options
 
 
@@ -233,9 +192,8 @@ def panel_context(result_page: Page, filters: Filters) -> dict[str, Any]:
         "first_run": not (result_page.sessions or result_page.hidden or active),
         "production": production(result_page.counts, filters),
         "groups": groups(result_page, filters),
-        "cut": [DESCRIBED[name].title for name in result_page.cut if name in FACETS],
+        "cut": [DESCRIBED[name].title for name in result_page.cut],
         "seconds": LIMIT,
         "sorts": sorts(filters),
-        "hidden_fields": hidden_fields,
         "views": session_list.views(db.session),
     }

@@ -17,8 +17,8 @@ from webapp.store.sessions import sessions as session_store
 from webapp.visible import visible
 from webapp.web import audit_trail
 from webapp.web.answers import streamed
-from webapp.web.api.operation import FILTERS, IDS, operation
-from webapp.web.api.shapes import BINARY, Content
+from webapp.web.api.operation import FILTERS, IDS, content, operation
+from webapp.web.api.shapes import BINARY
 from webapp.web.identity import author
 from webapp.web.links import in_header
 from webapp.web.sessions import list_filters
@@ -38,7 +38,7 @@ def download() -> Response:
 @operation(
     "Sessions",
     "Download several sessions as session dumps",
-    Content("A zip with a session dump each", {"application/zip": BINARY}),
+    content("A zip with a session dump each", {"application/zip": BINARY}),
     query=(IDS, *FILTERS),
     example="?failed=1",
 )

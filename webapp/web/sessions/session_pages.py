@@ -28,14 +28,13 @@ from webapp.store.models import Session
 from webapp.store.sessions import debugger_queries, overview, session_list
 from webapp.store.sessions import sessions as store
 from webapp.store.sessions import turns as turn_store
-from webapp.store.sessions.debugger_queries import FailedPlace
 from webapp.store.sessions.facets import ProfileCoverage, coverage_under
 from webapp.store.sessions.filters import NUMBERS
 from webapp.store.write import stored_turns
 from webapp.store.write.tally import VERDICTS
 from webapp.web import home_pages, links, timeline
 from webapp.web.answers import page, streamed, wants_partial
-from webapp.web.api.operation import AFTER, FILTERS, LIMIT, Parameter, json, limit_of_request, operation
+from webapp.web.api.operation import AFTER, FILTERS, LIMIT, json, limit_of_request, operation, parameter
 from webapp.web.api.shapes import TEXT, filled, one_of, whole
 from webapp.web.identity import author
 from webapp.web.responses import coverage_dict
@@ -94,10 +93,10 @@ def response(ident: str, number: int) -> AnyResponse:
     json("next_failure", "Its place; at the end of the list `url` is null and `reason` says so"),
     about="On from a turn, through its session and then through those that the list has next under the same filters.",
     query=(
-        Parameter("session", TEXT, "the session's id or key, from which to go on"),
-        Parameter("position", whole(-1), "the turn from which to go on; -1 is before the first"),
-        Parameter("way", one_of(("next", "previous")), "which way"),
-        Parameter("group", TEXT, "only through the responses of this failure group"),
+        parameter("session", TEXT, "the session's id or key, from which to go on"),
+        parameter("position", whole(-1), "the turn from which to go on; -1 is before the first"),
+        parameter("way", one_of(("next", "previous")), "which way"),
+        parameter("group", TEXT, "only through the responses of this failure group"),
         *FILTERS,
     ),
     example="?session=SESSION&position=3",
@@ -116,23 +115,21 @@ def next_failure_api() -> Response:
         where = "in this failure group" if group else "in the list"
         reason = f"No failure comes {'after' if forward else 'before'} this one {where}."
         return jsonify(url=None, session=None, position=None, reason=reason)
-    url = links.turn_url(place.session, place.position)
-    return jsonify(url=url, session=place.session.external_id, position=place.position, reason=None)
+    session, position = place
+    url = links.turn_url(session, position)
+    return jsonify(url=url, session=session.external_id, position=position, reason=None)
 
 
-def _beside_in_group(key: str, session: Session, position: int, forward: bool) -> FailedPlace | None:
+def _beside_in_group(key: str, session: Session, position: int, forward: bool) -> tuple[Session, int] | None:
     """The response of the group behind the one at `position`, or before it; from anywhere else the newest one."""
     members = groups.members(db.session, key, list_filters.of_request())
     try:
-        turn_id = turn_store.find(db.session, session, position).turn.id
-    except turn_store.NoSuchTurn:
-        turn_id = None
-    step = 1 if forward else -1
-    to = members.index(turn_id) + step if turn_id in members else 0
-    if not 0 <= to < len(members):
-        return None
-    example = groups.examples(db.session, [members[to]]).get(members[to])
-    return None if example is None else FailedPlace(store.find(db.session, example.session), example.position)
+        at = members.index(turn_store.find(db.session, session, position).turn.id) + (1 if forward else -1)
+    except (turn_store.NoSuchTurn, ValueError):
+        at = 0
+    turn_ids = members[at : at + 1] if at >= 0 else []
+    example = next(iter(groups.examples(db.session, turn_ids).values()), None)
+    return None if example is None else (store.find(db.session, example.session), example.position)
 
 
 @blueprint.post("/sessions/<session_id:ident>/dump")
@@ -175,7 +172,7 @@ def _not_run(under: ProfileCoverage | None) -> dict[str, Any]:
     "Sessions",
     "Read a session",
     json("session", "The session"),
-    query=(Parameter("from", whole(0), "the first turn's position"), LIMIT),
+    query=(parameter("from", whole(0), "the first turn's position"), LIMIT),
     example="?from=0&limit=50",
 )
 def show_api(ident: str) -> Response:

@@ -9,6 +9,7 @@ from flask import request
 from webapp.dumps.messages.stream_view import RULES, Reading, StreamView, stream_view
 from webapp.extensions import db
 from webapp.store.sessions import turns as store
+from webapp.web.api.shapes import filled
 from webapp.web.links import number_in
 
 SHOWN = 40
@@ -49,12 +50,4 @@ def shown(detail: store.TurnDetail) -> dict[str, Any] | None:
 def as_dict(detail: store.TurnDetail) -> dict[str, Any] | None:
     """As the API has it."""
     view = of_turn(detail)
-    if view is None:
-        return None
-    return {
-        "chunks": len(view.chunks),
-        "read_otherwise": {
-            rule: {"text": reading.text, "calls": [call._asdict() for call in reading.calls]}
-            for rule, reading in view.readings.items()
-        },
-    }
+    return None if view is None else filled("stream", view, chunks=len(view.chunks))

@@ -27,7 +27,7 @@ from webapp.store.sessions.turn_facts import stop_words
 from webapp.visible import runs
 from webapp.web import debugger, rawview, verdict_column
 from webapp.web.answers import page, text_answer
-from webapp.web.api.operation import Parameter, json, operation
+from webapp.web.api.operation import json, operation, parameter
 from webapp.web.api.shapes import TEXT, filled
 from webapp.web.links import ident as ident_of
 from webapp.web.links import turn_url
@@ -210,7 +210,7 @@ def expected_values(turn: Turn) -> list[Any] | None:
         "The turn; `trace` is null if no model wrote it, if the profile cannot run here (`not_run`), or if"
         " the stored parse does not fit the text (`unfit`)",
     ),
-    query=(Parameter("profile", TEXT, "the profile whose trace it is; unset: the session's own"),),
+    query=(parameter("profile", TEXT, "the profile whose trace it is; unset: the session's own"),),
     example="?profile=fencepost",
 )
 def show_api(ident: str, position: int) -> Response:
