@@ -127,7 +127,9 @@ _key_behind = later(r"""\{[^{}]{0,300}?[,\n]\s{0,60}+(["'])[^"'\n{}\[\]]{1,60}+\
 _logged = later(r"(?!\s*+\w++=\Z)(?:[^(<{=,]|\([^()]{0,99}\)|\{[^{}]{0,99}\}|=(?!\Z)|,(?!\s*\w+=\Z))*+(?<=\w)=\Z")
 """A field of a log before its value, which no bracket of a call or an element stands before."""
 _only_dots = later(r"\{\s*+(?:\.{3}|…)\s*+\}")
-_quote_next = later(r"""\s{0,20}+(?:["'][^"'\n]{0,80}+["']|[“‘][^”’\n]{0,80}+[”’])\s{0,20}+[,}]|["']\s{0,20}+:""")
+_quote_next = later(
+    r"""\s{0,20}+(?:["'][^"'\n]{0,80}+["']|[“‘][^”’\n]{0,80}+[”’])\s{0,20}+[,}]|["']\s{0,20}+:|\s?=\s?["'\d\[{]"""
+)
 _in_yaml = later(r"[ \t]++(?:- )?[\w.-]++: \Z")
 _bare_value = later(r"[\w .@/-]{1,80}+(?:\}|,\s{0,50}+(?:[\"']?[A-Za-z_$][\w $-]{0,40}+[\"']?\s{0,10}+:|\}))")
 
@@ -174,7 +176,7 @@ _wiki_year = later(r"\[\[\d{1,4}\]\](?P<word>[ ][a-z]{2})?")
 _latex = later(r"\\[A-Za-z]{2,16}\Z")
 _in_latex = later(r"\{\s{0,50}+\\?[{\[]")
 _template = later(
-    r"""\{[#/@][a-z]++[^\n{}"]{0,100}+\}|\{\{\s{0,20}+(?:[#/^>!&](?![/*])"""
+    r"""\{[#/@][a-z]++[^\n{}"]{0,100}+\}|\{\#(?:[^#]|\#(?!\})){0,500}+\#\}|\{\{\s{0,20}+(?:[#/^>!&](?![/*])"""
     r"""|[\w #:.,/-]{0,100}+\||[A-Z]{4,30}+:|(?:"[^"\n]{0,100}+"|'[^'\n]{0,100}+')\s{0,20}+(?:[|~+%]|if\b))"""
 )
 _number_format = later(r"\{\d*+:[<>^=+#.,%!-]{0,3}+\d*+(?:\.\d++)?[bcdeEfFgGnosxX%]\}|\{\d*+:[<>^=+#,%!-]\d*+\}")
@@ -225,14 +227,14 @@ _statement = later(
     r"(?:return|yield|raise|assert|for|if|elif|while|in|case|del)\b[^\"]{0,60}\Z"
 )
 _expression = later(
-    r"(?:(?:\b(?:print|len|str|dict|list|set|loads|dumps|jsonify|format)"
+    r"(?:(?:\b(?:print|len|str|dict|list|set|loads|dumps|jsonify|format|VALUES ?)"
     r"|[\w)\]](?<!functions)(?<!tools)(?<!tool_use)(?<!api)\.\w+)\(\s*[rbuf]?['\"]{0,3}"
-    r"|[\w\]}>!] :?= |[)\]\"'] \+ |[(,] ?\*\*|['\"] % |\S (?:@>|[<>=]{1,2}|DEFAULT|THEN|ELSE) '|\w not in |\b\w++=\{?+"
-    r"|[=!]= ?|=>\s*+\(?|\{\{ |\w!\(|(?:\A|;)\s*+(?:const|let|var|import|export|struct) "
-    r"|\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
+    r"|[\w\]}>!] :?= (?:<\w++>)?|[)\]\"'] \+ |[(,] ?\*\*|\S (?:@>|[<>=]{1,2}|DEFAULT|THEN|ELSE|\$\w++|\w++=\w++) '"
+    r"|['\"] % |\w not in |\b\w++=\{?+|[=!]= ?|=>\s*+\(?|\{\{ |\w!\("
+    r"|(?:\A|;)\s*+(?:const|let|var|import|export|struct) |\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
 )
 _operator = later(
-    r"(?:\|\||&&|\s\?\?|\A\s++[:?]"
+    r"(?:(?:`[a-z_]\w*+|\brender) [a-z]\w*+:\s?|\bvec!|<%[^%]{0,80}|\|\||&&|\s\?\?|\A\s++[:?]"
     r"|(?:=[^?,]{1,80}|\([^?()]{1,80}) \?(?:\s(?:\S{1,60}|[{\[][^{}\[\]]{1,80}[}\]]) :)?)\s?\Z"
 )
 _shell = later(

@@ -88,13 +88,8 @@ def _opens_next_key(machine: Machine, reading: StringReading, at: int) -> int:
         return -1
     if reading.opened(raw, "{}", at) > 0:
         return -1
-    return _trimmed(raw, reading.open_end, before.start(), ", \t\r\n")
-
-
-def _trimmed(raw: str, low: int, stop: int, characters: str) -> int:
-    while stop > low and raw[stop - 1] in characters:
-        stop -= 1
-    return stop
+    low = max(reading.open_end, before.start() - 200)
+    return low + len(raw[low : before.start()].rstrip(", \t\r\n"))
 
 
 def _opens_next_item(machine: Machine, reading: StringReading, at: int) -> int:
@@ -127,7 +122,8 @@ def line_ends_it(machine: Machine, reading: StringReading, at: int) -> int:
     if reading.where == "k" or reading.inner % 2 or reading.opened(raw, "{}", at) > 0:
         return -1
     next_line = (_next_line_key if reading.where == "v" else _next_line_item).match(raw, at, end)
-    return _trimmed(raw, reading.open_end, at, ", \t\r") if next_line and machine.look >= 0 else -1
+    low = max(reading.open_end, at - 200)
+    return low + len(raw[low:at].rstrip(", \t\r")) if next_line and machine.look >= 0 else -1
 
 
 def end_of_unclosed(machine: Machine, reading: StringReading) -> int:
@@ -154,7 +150,7 @@ _FAR = 2_000
 _IN_VAIN = 8
 """how much more a look costs that finds no end"""
 _LONG_RUN = 4
-_embedded_later = later(r"""\"[^"\\\n]{1,80}+"\s{0,20}+:\s{0,20}+["\[{\d-]""")
+_embedded_later = later(r"""(["'])[^"'\\\n]{1,80}+\1\s{0,20}+:\s{0,20}+["'\[{\d-]""")
 _four = later(r'"{4}(?!")')
 _three_and_end = later(r'"{3}(?!")\s{0,1000}+(?:[,}\]]|\Z)')
 

@@ -61,7 +61,7 @@ plain = later(
 """A number or literal that a delimiter follows, or another value that a comma should part from it."""
 settled = later(rf"{STRING}(?={SPACE}(?:[}}\]](?!\")|,{SPACE}{KEY_AHEAD}))")
 """A string as an object's value, its closing quote beyond doubt."""
-assigned = later(rf"{STRING}(?={SPACE}(?:[}}\]](?!\")|,{SPACE}{STRING}{SPACE}=(?!=)))")
+assigned = later(rf"{STRING}(?={SPACE}(?:[}}\]](?!\")|,{SPACE}(?:{STRING}|[A-Za-z_]\w*+){SPACE}=(?!=)))")
 """The same behind an equals sign, as the next key may have one too: `"a" = "x", "b" = "y"`."""
 
 

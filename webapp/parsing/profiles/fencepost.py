@@ -53,7 +53,7 @@ class Fencepost:
     """The whole text first; then fences, tags and brackets outside of thoughts; then inside them."""
 
     name: str = "fencepost"
-    version: str = "37"
+    version: str = "38"
     group: str = FENCEPOST
     about: str = ABOUT
 
@@ -119,7 +119,7 @@ def _regions(raw: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     at, depth = 0, 0
     for match in _thought.finditer(raw):
         closes = match["closes"] or match["moon"] or match["end"] or match["bracket"] or match["harmony"]
-        if (match["harmony"] and not depth) or (closes and not at and _in_string(raw, match.start())):
+        if (match["harmony"] and not depth) or (closes and not at and _in_value(raw, match.start())):
             continue
         if (closes and depth == 0 and not outside and not inside) or (closes and depth):
             inside.append((at, match.start()))
@@ -132,9 +132,11 @@ def _regions(raw: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     return outside, inside
 
 
-def _in_string(raw: str, at: int) -> bool:
-    """Whether a string of the line is open at `at`: what stands there closes no thought. Looks at some characters."""
+def _in_value(raw: str, at: int) -> bool:
+    """Whether a string or a bracket of the line is open at `at`: what stands there closes no thought. Looks nearby."""
     low = max(raw.rfind("\n", max(0, at - 400), at), at - 400, 0)
+    if raw[low:at].rstrip()[-1:] in (",", "{", "["):
+        return True
     return raw.count('"', low, at) % 2 == 1 and '"' in raw[at : at + 100].partition("\n")[0]
 
 

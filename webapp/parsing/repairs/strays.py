@@ -101,7 +101,7 @@ _behind = {
     "k": later(rf"{SPACE}{QUOTED}(?:{MARK})?+{SPACE}:"),
     "c": later(rf"{SPACE}:"),
     "v": later(
-        rf"""{SPACE}["'\[{{]|(?:(?<![<>])|(?<=\n>))"""  # `>18` may be meant, `>` at the beginning of a line quotes it
+        rf"""{SPACE}["'\[{{]|(?:(?<![<>])|(?<=\n>)|(?<=[|｜]>))"""  # `>18` may be meant, `\n>` quotes it
         rf"(?:(?<![.~-])[ \t]*+|(?<=\.\.|~~|--)|[ \t\n]++|(?=-)){_SCALAR}{_END}"
         rf"|[ \t]*+(?:{_WORD}){_END}"
     ),
@@ -111,7 +111,7 @@ _behind = {
 
 @mends(
     "stray_mark",
-    rf"(?P<scalar>{_SCALAR}(?!\.)|-?\d++\.\d++|{_WORD})(?:{MARK}|:){_END}|[*`_\\^;|~.]{{1,3}}+(?=-\d)|-(?=-\d)|{MARK}",
+    rf"(?P<scalar>{_SCALAR}(?!\.)|-?\d++\.\d++|{_WORD})(?:{MARK}|:){_END}|[*`_\\^;|~.]{{1,3}}+(?=-\d)|-(?=-\d)|<(?:[|｜][\w▁]{{1,40}}+[|｜]|/think)>|{MARK}",
     "kcva",
     "*`_~\\^.;|#<>-0123456789tfnTFN",
     order=18,

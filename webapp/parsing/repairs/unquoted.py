@@ -20,7 +20,7 @@ _STARTS = "".join(chr(code) for code in range(33, 127) if chr(code) not in ",:{}
     + MARK
     + r")?\s*+(?:["
     + COLON
-    + r"]|=>))|[\w$-]++(?P<cut>)(?=\s*+(?:\Z|[\"'“‘\[{]))",
+    + r"]|=))|[\w$-]++(?P<cut>)(?=\s*+(?:\Z|[\"'“‘\[{]))",
     "k",
     _STARTS,
     order=60,

@@ -72,13 +72,13 @@ def _whole_statement(finder: Finder, at: int) -> bool:
 _declared = later(
     r"(?:\A|\A[^`]{0,100}```\w{0,12}\n)\s*+(?:export\s+)?(?:const|let|var|default)\b[^\n{}\[\]\"']{0,60}\Z"
 )
-_statement_end = later(r"\s*;?\s*(?:```\s*)?\Z")
+_statement_end = later(r"\s*\)?\s*;?\s*(?:```\s*)?\Z")
 
 
 def _reject(finder: Finder, at: int, reason: str) -> int:
     """Pass over a bracket that begins no JSON; over all of what it holds, where that is a piece of program."""
     raw = finder.tracer.raw
-    if ("program" in reason and "placeholder" not in reason) or "Python" in reason or "shell" in reason:
+    if _of_a_program.search(reason):
         end = finder.skip(at, finder.end)
         if end > at:
             return finder.reject("balanced", at, end, reason)
@@ -88,6 +88,9 @@ def _reject(finder: Finder, at: int, reason: str) -> int:
     return finder.reject("balanced", at, end, reason)
 
 
+_of_a_program = later(r"\A(?!.*placeholder).*program|Python|shell|of a template")
+
+
 def on_a_line(raw: str, last: int, start: int) -> bool:
     """Whether a value that begins at `start` stands on the line right after the one where the last ended."""
     return last > 0 and raw[last:start].strip(" \t\r,;") == "\n"
@@ -95,13 +98,21 @@ def on_a_line(raw: str, last: int, start: int) -> bool:
 
 def _take_parenthesized(finder: Finder, match: re.Match[str]) -> int:
     raw, first = finder.tracer.raw, match.end("first")
+    tool = match["tool"]
+    note = tool and f"calls {tool}"
     end = balanced_end(raw, first, finder.end) if raw[first] in "{[" else 0
+    if tool and not (_statement_end.match(raw, end) if end else "." not in tool and _positional.match(raw, first)):
+        return first
     if end and not (raw[end : end + 50].lstrip().startswith(",") and raw[finder.whole.end - 1] == ")"):
-        return first  # brackets round one value
-    return finder.consider("parenthesized", match.end() - 1, None, WEAK)
+        return finder.consider("balanced", first, None, PROSE, note) if note else first  # brackets round one value
+    return finder.consider("parenthesized", match.end() - 1, None, MARKED if note else WEAK, note)
 
 
-_TUPLE = r"\A\s{0,50}+\((?=(?P<first>\s*+)(?:[\"'\d(-][^()]{0,2000}\)\s*+\Z|[{\[]))"
+_positional = later(r"[^()=]{0,2000}[}\]]\s*+\)\s*+\Z")
+_TUPLE = (
+    r"\A\s{0,50}+(?P<tool>(?!(?:print|len|str|dict|list|set|jsonify|format|(?:json|JSON|console)\.\w++)\()"
+    r"[A-Za-z_][\w.]{0,80}+)?+\((?=(?P<first>\s*+)(?:[\"'\d(-][^()]{0,2000}\)\s*+\Z|\{|(?(tool)(?!)|\[)))"
+)
 
 
 def _take_escaped(finder: Finder, match: re.Match[str]) -> int:
@@ -175,7 +186,7 @@ plugins = (
         _TUPLE,
         order=85,
         take=_take_parenthesized,
-        help='A Python tuple that is the whole response: ("a", "b").',
+        help='A Python tuple that is the whole response, or arguments of a call that is: ("a", "b"), f("a", {"b": 1}).',
     ),
     Strategy(
         "escaped",
