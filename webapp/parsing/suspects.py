@@ -28,7 +28,7 @@ def _mistaken(text: str, failed: int) -> Iterator[tuple[int, str]]:
         yield from ((failed, other) for other in "}]" if other != char)
     if char == '"' and _ended_scalar.search(text, max(0, failed - 40), failed):
         yield failed, ""
-    closing = text.find('"', failed + 1) if char and char in "'`" else -1
+    closing = text.find('"', failed + 1) if char and char in "'`" and not text.startswith("``", failed) else -1
     if closing > 0 and string_quotes.is_alone(text, failed, closing):
         yield failed, '"'
     low = max(0, failed - 400)
@@ -68,7 +68,7 @@ def open_bracket(text: str, start: int, end: int) -> int:
 _set = later(rf"\{{\s*+{STRING}(?:\s*+,\s*+{SCALAR})++\s*+\}}|\[\s*+{STRING}\s*+:")
 _ended_scalar = later(r"[\[:,]\s*+(?:-?\d[\d.]*+|true|false|null)\Z")
 _first_token = later(rf"[{{\[]\s*+(?:{STRING}\s*+)?+\Z")
-_other_quote = later(r"""['`](?=\s{0,60}+[:,}\]])|(?<=[\s\[{:,])['`]""")
+_other_quote = later(r"""(?<!``)['`](?=\s{0,60}+[:,}\]])|(?<=[\s\[{:,])['`]""")
 _key_next = later(r'"[^"\\\n]{1,80}+"\s*+:')
 _bare_text = later(r'(?![-\d\s"{}\[\],:“”„‘’′«»「」『』]|\\")(?:[^"\\\n]|\\.){1,500}+"(?=\s*+[,:}\]])')
 _scalar = later(r"-?\d[\d.eE+-]*+|true|false|null")

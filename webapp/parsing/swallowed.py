@@ -32,7 +32,7 @@ _key_in_string = later(
 _inches = later(r'\\"(?<=\d\\")')
 _half_before = later(r"""(?:\d["']|\w\s["']\w[^"'\n]{0,40}["'])\s{0,9}+,\s{0,60}+\Z""")
 """What may stand in a string instead of ending it: `27", wide"`, `say 'yes', then go'`."""
-_scalar_string = later(r"""["'](?:-?\d[\d.]*+|true|false|null|True|False|None|\[[^"'\n]*+(?<=\]))\Z""")
+_scalar_string = later(r"""(?:["']|,\s(?=\D))(?:-?\d[\d.]*+|true|false|null|True|False|None|\[[^"'\n]*+(?<=\]))\Z""")
 _scalar_behind = later(r"""\[[^"'\n]*+(?<=\])["']""")
 """A number, literal or array with one quote, which may be the one too many."""
 _scalars_behind = later(r"""(?:\[[^"'\n]*+(?<=\])|[^"'\n,:]{1,200}+,[^"'\n]{0,200}+)["']""")
@@ -136,10 +136,11 @@ def _swallowed(text: str) -> int:
             break
         start, end = signed.span("string")
         quotes = string.count('\\"')
-        if (quotes and (quotes - len(_inches.findall(string))) % 2) or ("'" in string and _is_odd(string, "'")):
-            if before_it > 0 and text[before_it:start].strip() == ",":
-                return start  # two items, each with half of what may be quoted in one: `["f("a", "b")"]`
-            before_it = end
+        is_half = (quotes and (quotes - len(_inches.findall(string))) % 2) or ("'" in string and _is_odd(string, "'"))
+        is_other = is_half or (quotes and not signed["colon"])
+        if is_other and before_it > 0 and text[before_it:start].strip() == ",":
+            return start  # two items, each with half of what may be quoted in one: `["f("a", "b")"]`
+        before_it = end if is_half else before_it
         if signed["colon"] and _in_no_key.search(text, start + 1, end - 1):
             return start
         found = [*islice(_key_in_string.finditer(text, start + 1, end - 1), 4)]

@@ -73,8 +73,7 @@ def _opens_twice(machine: Machine, opener: str) -> bool:
 
 def _walk(machine: Machine, reading: StringReading, run: re.Pattern[str], at: int) -> None:
     raw, end = machine.raw, machine.end
-    opener = raw[reading.start]
-    is_plain = reading.where != "k" and opener in "\"'"
+    opener = raw[reading.start] if reading.where != "k" else ""
     while True:
         at = run.match(raw, at, end).end()  # type: ignore[union-attr]  # always matches
         if at >= end:
@@ -90,11 +89,11 @@ def _walk(machine: Machine, reading: StringReading, run: re.Pattern[str], at: in
             stop = escapes.controls.match(raw, at, end).end()  # type: ignore[union-attr]  # it begins with one
             reading.patches.append(escapes.control(raw, at, stop))
             at = stop
-        elif opener == char == raw[at + 1 : at + 2] and string_quotes.is_written_twice(raw, reading, at):
+        elif raw[reading.start] == char == raw[at + 1 : at + 2] and string_quotes.is_written_twice(raw, reading, at):
             reading.patches.append(edit_at(raw, "doubled_quote", at, at + 1, "\\" if char == '"' else ""))
             reading.twice += 1
             at += 2
-        elif is_plain and char == opener and (stop := string_quotes.inside_until(machine, reading, at)) > at:
+        elif char == opener and (stop := string_quotes.inside_until(machine, reading, at)) > at:
             _keep(machine, reading, at, stop)
             at = stop
         elif char in reading.closers and _closes(machine, reading, at):

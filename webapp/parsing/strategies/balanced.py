@@ -98,10 +98,9 @@ def on_a_line(raw: str, last: int, start: int) -> bool:
 
 def _take_parenthesized(finder: Finder, match: re.Match[str]) -> int:
     raw, first = finder.tracer.raw, match.end("first")
-    tool = match["tool"]
-    note = tool and f"calls {tool}"
+    note = match["tool"] and f"calls {match['tool']}"
     end = balanced_end(raw, first, finder.end) if raw[first] in "{[" else 0
-    if tool and not (_statement_end.match(raw, end) if end else "." not in tool and _positional.match(raw, first)):
+    if note and not (_statement_end.match(raw, end) if end else "." not in note and _positional.match(raw, first)):
         return first
     if end and not (raw[end : end + 50].lstrip().startswith(",") and raw[finder.whole.end - 1] == ")"):
         return finder.consider("balanced", first, None, PROSE, note) if note else first  # brackets round one value

@@ -14,9 +14,9 @@ JSON_LABELS = {
     *("", "json", "json5", "jsonc", "jsonl", "ndjson", "geojson", "javascript", "js"),
     *("tool_call", "tool", "tool_code", "text", "txt", "plaintext", "output", "response", "result"),
 }
-_COMMENTS = {"//": "\n", "/*": "*/"}
 _label = later(r"[ \t]*+(?P<label>[A-Za-z_][\w+.#-]*+)?(?P<rest>[^\n`{\[]*+)")
-_space = later(r"\s*+")
+_before_content = later(r"(?:\s++|//[^\n]{0,1000}+\n|/\*[^*]{0,1000}+(?:\*(?!/)[^*]{0,1000}+){0,20}+\*/){0,40}+")
+"""White space and a few comments."""
 _call = later(r"<(?:[\w]+:)?(?:tool_calls?|function|function_calls|invoke|tool_use|tools?)\b")
 _second_half = later(r'\s*+(?:[^`\n{}\[\]"]{1,80}+\n\s*+)?```[A-Za-z]{0,12}+\s*+(?P<begins>["{\[])')
 _inner = later(r"```|~~~")
@@ -32,7 +32,7 @@ def _take(finder: Finder, match: re.Match[str]) -> int:
     info = _label.match(raw, match.end(), finder.end)
     label = (info["label"] or "").lower() if info else ""
     begin = info.end() if info else match.end()
-    at = _content(raw, begin, finder.end)
+    at = _before_content.match(raw, begin, finder.end).end()  # type: ignore[union-attr]  # always matches
     opens = at < finder.end and raw[at] in "{["
     if calls := called.take_calls(finder, at) if label in ("tool_code", "tool_call", "tool") else 0:
         return calls
@@ -51,19 +51,6 @@ def _take(finder: Finder, match: re.Match[str]) -> int:
     finder.fence = "" if close or end >= finder.end else ticks
     finder.meant = bool(finder.fence)
     return close.end() if close else end
-
-
-def _content(raw: str, at: int, end: int) -> int:
-    """Where the fence's content begins, behind white space and a few comments."""
-    for _ in range(20):
-        space = _space.match(raw, at, end)
-        at = space.end() if space else at
-        closer = _COMMENTS.get(raw[at : at + 2])
-        close_at = raw.find(closer, at, min(end, at + 5_000)) if closer else -1
-        if not closer or close_at < 0:
-            break
-        at = close_at + len(closer)
-    return at
 
 
 def _note(label: str) -> str | None:
