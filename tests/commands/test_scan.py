@@ -176,6 +176,8 @@ def test_the_place_is_the_line_and_column_of_the_character(tmp_path: Path) -> No
     assert place is not None and place.line == 2
     assert log.read_text().splitlines()[1][place.column - 1 :].startswith(",}")
     assert locate(log, "nowhere in it") is None
+    log.write_bytes(b"SQLite format 3\0" + raw.encode())
+    assert locate(log, raw) is None  # a database has no lines
 
 
 def test_sarif_junit_and_the_page_say_the_same(home: Path, tmp_path: Path) -> None:

@@ -213,7 +213,7 @@ def joined_rows(tables: Tables, table: str, spec: dict[str, Any], texts: Iterabl
             yield taken | {into: [inner for _, inner in aside.of(key)] for into, key, aside in keys}
 
 
-_SQLITE = b"SQLite format 3\0"
+SQLITE = b"SQLite format 3\0"
 _HEADER = 32
 """of what was written ahead: it changes when its program begins it anew"""
 _TRIES = 3
@@ -228,7 +228,7 @@ def merged(path: Path) -> Iterator[Path]:
     """
     ahead = path.with_name(f"{path.name}-wal")
     has_rows = ahead.is_file() and not ahead.is_symlink() and ahead.stat().st_size
-    if not has_rows or _beginning(path, len(_SQLITE)) != _SQLITE:
+    if not has_rows or _beginning(path, len(SQLITE)) != SQLITE:
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="sqlite-") as folder:

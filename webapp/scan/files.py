@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from webapp.dumps.sqlite_tables import SQLITE
+
 _EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
 PLACES: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("places.toml").read_text("utf-8"))
 
@@ -181,6 +183,9 @@ def _find(path: Path, needle: bytes) -> LogLocation | None:
     line, column, tail = 1, 1, b""
     try:
         with path.open("rb") as file:
+            if file.read(len(SQLITE)) == SQLITE:  # no lines, of which there could be a number
+                return None
+            file.seek(0)
             while section := file.read(SECTION):
                 text = tail + section
                 at = text.find(needle)
