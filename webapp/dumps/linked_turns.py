@@ -79,8 +79,7 @@ LAST_RESPONSE = -1
 class TurnWindow:
     """Passes turns on in the order they came, with what later ones say of them: see `put`."""
 
-    def __init__(self, *, marks_calls: bool = True) -> None:
-        self.marks_calls = marks_calls
+    def __init__(self) -> None:
         self._slots: deque[Slot] = deque()
         self._size = 0
         self._calls: dict[str, Slot] = {}
@@ -101,8 +100,7 @@ class TurnWindow:
             if side is not None:
                 _pair(slot, turn, side, self._waiting)
             _remember(slot.turn, self._last)
-            if self.marks_calls:
-                self._mark(slot)
+            self._mark(slot)
         self._slots.append(slot)
         slot.size = len(turn.raw or "") if isinstance(turn, Turn) else 0
         self._size += slot.size
@@ -139,9 +137,9 @@ class TurnWindow:
             yield self._leave()
 
 
-def linked(turns: SidedTurns, *, marks_calls: bool = True) -> Iterator[Turn | Problem]:
+def linked(turns: SidedTurns) -> Iterator[Turn | Problem]:
     """The turns of one session, each with what later ones say of it."""
-    window = TurnWindow(marks_calls=marks_calls)
+    window = TurnWindow()
     for turn, side in turns:
         yield from window.put(turn, side)
     yield from window.rest()

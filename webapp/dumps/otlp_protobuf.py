@@ -101,71 +101,53 @@ def _same(value: Any) -> int | None:
     return value if isinstance(value, int) else None
 
 
-_VALUE: dict[int, Field] = {
-    1: ("stringValue", _text, False),
-    2: ("boolValue", bool, False),
-    3: ("intValue", _signed, False),
-    4: ("doubleValue", _double, False),
-    7: ("bytesValue", _hex, False),
+_READ_BY: dict[str, Any] = {how.__name__.lstrip("_"): how for how in (_text, _hex, bool, str, _signed, _double, _same)}
+_OF_RESOURCE = "1 resource Resource, 3 schemaUrl text, 2"
+_OF_SCOPE = "1 scope Scope, 3 schemaUrl text, 2"
+_MESSAGES = {
+    "Value": "1 stringValue text, 2 boolValue bool, 3 intValue signed, 4 doubleValue double, 5 arrayValue Values"
+    ", 6 kvlistValue Pairs, 7 bytesValue hex",
+    "Values": "1 values Value*",
+    "Pairs": "1 values Pair*",
+    "Pair": "1 key text, 2 value Value",
+    "Event": "1 timeUnixNano str, 2 name text, 3 attributes Pair*, 4 droppedAttributesCount same",
+    "Link": "1 traceId hex, 2 spanId hex, 3 traceState text, 4 attributes Pair*, 5 droppedAttributesCount same"
+    ", 6 flags same",
+    "Status": "2 message text, 3 code same",
+    "Span": "1 traceId hex, 2 spanId hex, 3 traceState text, 4 parentSpanId hex, 5 name text, 6 kind same"
+    ", 7 startTimeUnixNano str, 8 endTimeUnixNano str, 9 attributes Pair*, 10 droppedAttributesCount same"
+    ", 11 events Event*, 12 droppedEventsCount same, 13 links Link*, 14 droppedLinksCount same, 15 status Status"
+    ", 16 flags same",
+    "Scope": "1 name text, 2 version text, 3 attributes Pair*, 4 droppedAttributesCount same",
+    "Log": "1 timeUnixNano str, 2 severityNumber same, 3 severityText text, 5 body Value, 6 attributes Pair*"
+    ", 7 droppedAttributesCount same, 8 flags same, 9 traceId hex, 10 spanId hex, 11 observedTimeUnixNano str"
+    ", 12 eventName text",
+    "Point": "",
+    "Points": "1 dataPoints Point*",
+    "Metric": "5 gauge Points, 7 sum Points, 9 histogram Points, 10 exponentialHistogram Points, 11 summary Points",
+    "Resource": "1 attributes Pair*, 2 droppedAttributesCount same",
+    "ScopeSpans": f"{_OF_SCOPE} spans Span*",
+    "ScopeLogs": f"{_OF_SCOPE} logRecords Log*",
+    "ScopeMetrics": f"{_OF_SCOPE} metrics Metric*",
+    "resourceSpans": f"{_OF_RESOURCE} scopeSpans ScopeSpans*",
+    "resourceLogs": f"{_OF_RESOURCE} scopeLogs ScopeLogs*",
+    "resourceMetrics": f"{_OF_RESOURCE} scopeMetrics ScopeMetrics*",
 }
-_PAIR: dict[int, Field] = {1: ("key", _text, False), 2: ("value", _VALUE, False)}
-_VALUE[5] = ("arrayValue", {1: ("values", _VALUE, True)}, False)
-_VALUE[6] = ("kvlistValue", {1: ("values", _PAIR, True)}, False)
+"""the messages by their fields: number, name in JSON, and how it is read, or of which message, with `*` where it
+repeats; metrics are counted only"""
 
 
-def _attributes(first: int) -> dict[int, Field]:
-    """Attributes, which are field number `first`, and how many were dropped."""
-    return {first: ("attributes", _PAIR, True), first + 1: ("droppedAttributesCount", _same, False)}
+def _fields_of_messages() -> dict[str, dict[int, Field]]:
+    messages: dict[str, dict[int, Field]] = {name: {} for name in _MESSAGES}
+    for name, written in _MESSAGES.items():
+        for field in filter(None, written.split(", ")):
+            number, called, kind = field.split(" ")
+            how = _READ_BY[kind] if kind in _READ_BY else messages[kind.rstrip("*")]
+            messages[name][int(number)] = (called, how, kind.endswith("*"))
+    return messages
 
 
-_EVENT: dict[int, Field] = {1: ("timeUnixNano", str, False), 2: ("name", _text, False), **_attributes(3)}
-_IDS: dict[int, Field] = {1: ("traceId", _hex, False), 2: ("spanId", _hex, False), 3: ("traceState", _text, False)}
-_LINK: dict[int, Field] = {**_IDS, **_attributes(4), 6: ("flags", _same, False)}
-_SPAN: dict[int, Field] = {
-    **_IDS,
-    4: ("parentSpanId", _hex, False),
-    5: ("name", _text, False),
-    6: ("kind", _same, False),
-    7: ("startTimeUnixNano", str, False),
-    8: ("endTimeUnixNano", str, False),
-    **_attributes(9),
-    11: ("events", _EVENT, True),
-    12: ("droppedEventsCount", _same, False),
-    13: ("links", _LINK, True),
-    14: ("droppedLinksCount", _same, False),
-    15: ("status", {2: ("message", _text, False), 3: ("code", _same, False)}, False),
-    16: ("flags", _same, False),
-}
-_SCOPE: dict[int, Field] = {1: ("name", _text, False), 2: ("version", _text, False), **_attributes(3)}
-_LOG: dict[int, Field] = {
-    1: ("timeUnixNano", str, False),
-    2: ("severityNumber", _same, False),
-    3: ("severityText", _text, False),
-    5: ("body", _VALUE, False),
-    **_attributes(6),
-    8: ("flags", _same, False),
-    9: ("traceId", _hex, False),
-    10: ("spanId", _hex, False),
-    11: ("observedTimeUnixNano", str, False),
-    12: ("eventName", _text, False),
-}
-_POINTS: dict[int, Field] = {1: ("dataPoints", {}, True)}
-_KINDS = {5: "gauge", 7: "sum", 9: "histogram", 10: "exponentialHistogram", 11: "summary"}
-_METRIC: dict[int, Field] = {number: (kind, _POINTS, False) for number, kind in _KINDS.items()}
-"""metrics are counted only"""
-
-
-def _of_resource(scopes: str, records: str, record: dict[int, Field]) -> dict[int, Field]:
-    """A resource's `scopes`, each of which has `records`."""
-    scope: dict[int, Field] = {1: ("scope", _SCOPE, False), 2: (records, record, True), 3: ("schemaUrl", _text, False)}
-    return {1: ("resource", _attributes(1), False), 2: (scopes, scope, True), 3: ("schemaUrl", _text, False)}
-
-
-_REQUESTS = {
-    "resourceSpans": _of_resource("scopeSpans", "spans", _SPAN),
-    "resourceLogs": _of_resource("scopeLogs", "logRecords", _LOG),
-    "resourceMetrics": _of_resource("scopeMetrics", "metrics", _METRIC),
-}
+_REQUESTS = _fields_of_messages()
 _SIZES = {VARINT: 0, I64: 8, I32: 4}
 
 
@@ -269,7 +251,9 @@ def _varint(value: int) -> bytes:
 def data_points(group: dict[str, Any] | Problem) -> int:
     """Data points of a ResourceMetrics; what has another shape counts as nothing."""
     metrics = _listed([group], "scopeMetrics", "metrics")
-    kinds = [metric.get(name) for metric in metrics for name, *_ in _METRIC.values() if isinstance(metric, dict)]
+    kinds = [
+        metric.get(name) for metric in metrics for name, *_ in _REQUESTS["Metric"].values() if isinstance(metric, dict)
+    ]
     return len(_listed(kinds, "dataPoints"))
 
 

@@ -14,6 +14,7 @@ from webapp.dumps.messages.pieces import Piece, text_or_json
 from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.messages.turns import each_with, event_turns, note_once, note_unknown_kind, text_turns, turns_of
 from webapp.dumps.records import Problem, Turn
+from webapp.dumps.sessions import each_session
 from webapp.dumps.source import entry_or_problem
 from webapp.dumps.stream import DocumentMember, Item, walk
 from webapp.dumps.values import as_list, as_object, short_title, text
@@ -49,13 +50,9 @@ class ToolBench(Format):
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         is_tree = "tree" in head.keys or _mentions_tree(head)
         if not is_tree and not _is_chain(head.document):
-            yield from _chains(source)
-            return
-        for entry in whole_document(source):
-            if isinstance(entry, Problem):
-                yield entry
-            else:
-                yield _tree(source.stem, entry[1]) if is_tree else _chain(source.stem, *entry)
+            return _chains(source)
+        make = _tree if is_tree else _chain
+        return each_session(whole_document(source), source.stem, lambda _, at, value: make(source.stem, at, value))
 
     def read_entry(self, entry: dict[str, Any], conversation: _Tree) -> list[Turn]:
         path, node, above = as_list(entry.get("path")), as_object(entry.get("node")), conversation.above
@@ -80,7 +77,7 @@ def _is_chain(value: Any) -> bool:
     return isinstance(value, dict) and holds(value, "answer:object answer.answer_details or role next:list")
 
 
-def _tree(stem: str, value: dict[str, Any]) -> SessionEntries:
+def _tree(stem: str, at: str, value: dict[str, Any]) -> SessionEntries:
     outer = value.pop("tree", None)
     root = outer.pop("tree", outer) if isinstance(outer, dict) else outer
     title = _title(as_object(value.get("answer_generation")))

@@ -8,26 +8,22 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from webapp.dumps.base import Context, Conversation, DumpHead, Entries, Entry, Format, SessionEntries, Sessions, Source
+from webapp.dumps.base import Context, Conversation, DumpHead, Entries, Entry, SessionEntries, Sessions, Source
+from webapp.dumps.declared import Declared
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.documents import entries_of, grouped, id_problem, nested, with_list
+from webapp.dumps.documents import id_problem, with_list
 from webapp.dumps.json_path import at
 from webapp.dumps.linked_turns import LAST_RESPONSE, Side, linked
 from webapp.dumps.messages.chat_streams import or_empty
 from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.records import Kind, Problem, Turn, changed
-from webapp.dumps.sessions import each_session
-from webapp.dumps.values import as_object, first_id, id_text, moment, number, text, whole
+from webapp.dumps.values import as_object, id_text, moment, number, text, whole
 
-HOME = "windlass-strict"
 _FIRST_FIELDS = {"timestamp", "session_id", "role", "content", "metadata"}
 _FIELDS = ("node_type", "cascade_id", "cascade_file", "phase_name", "cell_name", "sounding_index", "take_index")
 
 
-class Windlass(Format):
-    home = HOME
-    shapes = 'a Windlass dump {"session_id", "entries": […]} or its entries one a line'
-
+class Windlass(Declared):
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "object":
             return _sniff_object(head)
@@ -38,17 +34,14 @@ class Windlass(Format):
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object" and ("node_type" not in head.members or "entries" in head.keys):
-            yield _document(source, head)
-            return
-        whole = any(map(_is_session, head.objects))
-        lists = each_session(entries_of(source, head), source.stem, _listed) if whole else None
-        yield from lists or grouped(source, head, self.session_of)
+            return iter((_document(source, head),))
+        return super().sessions(source, head)
 
     def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
-        return linked(turns(entries, WindlassLog(parquet=context.get("source") == "parquet")), marks_calls=False)
+        return linked(turns(entries, WindlassLog(parquet=context.get("source") == "parquet")))
 
 
-plugin = Windlass()
+plugin = Windlass("windlass")
 
 
 def _is_early(value: dict[str, Any]) -> bool:
@@ -60,13 +53,6 @@ def _is_session(value: dict[str, Any]) -> bool:
     """A whole session, as it stands alone in a file of its own."""
     entries = value.get("entries")
     return isinstance(entries, list) and any(isinstance(entry, dict) and "node_type" in entry for entry in entries)
-
-
-def _listed(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | Problem:
-    listed = value.pop("entries", None)
-    if not isinstance(listed, list):
-        return Problem(at, "no list of entries; skipped")
-    return SessionEntries(first_id(value, "session_id") or fallback, nested(at, "entries", listed), extra=value)
 
 
 def _sniff_object(head: DumpHead) -> int:
