@@ -131,6 +131,8 @@ def _stopped(turns: list[Turn], word: Any) -> list[Turn]:
 
 def with_spent(turns: list[Turn], rule: Rule, entry: dict[str, Any]) -> list[Turn]:
     """The turns with what was spent on them, as the `usage` and the `cost` of a rule, or of the format, say."""
+    if rule.keys().isdisjoint(("usage", "cost")):
+        return turns
     usage = rule.get("usage")
     if isinstance(usage, dict):
         usage = {key: _amount(entry, path) for key, path in usage.items()}

@@ -81,6 +81,8 @@ def value_at(value: Any, steps: Steps) -> tuple[Any, JsonPath | None]:
         if isinstance(value, dict) and step in value:  # most paths are names alone
             value = value[step]
             continue
+        if isinstance(value, dict) and step not in (None, _OPENED):
+            return None, None
         each = values_at(value, steps[number:], cast("JsonPath", steps[:number])) if value is not None else iter(())
         return next((match for match in each if match[0] is not None), (None, None))
     return value, cast("JsonPath", steps)
@@ -252,6 +254,8 @@ def holds(value: Any, tests: str | None) -> bool:
 @lru_cache(maxsize=4096)
 def _compiled(tests: str) -> Test:
     every = [[_test(test) for test in part.split()] for part in tests.split(" or ")]
+    if len(every) == len(every[0]) == 1:
+        return every[0][0]
     return lambda value: any(all(test(value) for test in part) for part in every)
 
 
@@ -260,12 +264,13 @@ def _test(test: str) -> Test:
     if match is None:
         raise ValueError(f"the test {test!r} cannot be read")
     negated, path, sign, words = bool(match["not"]), match["path"], match["sign"], match["words"]
+    paths = _paths(path)
     if sign is None:
-        return lambda value: (at(value, path)[0] is None) is negated
+        return lambda value: (at(value, paths)[0] is None) is negated
     passes, listed = _SIGNS[sign], words.split("|")
     listed = [word.replace("_", " ") for word in listed] if sign == "*" else listed
     if words == "null":  # which is there, unlike what is missing
         return lambda value: (None in all_at(value, path)) is not negated
     if "[*]" in path:
         return lambda value: any(passes(inner, listed) for inner in all_at(value, path)) is not negated
-    return lambda value: passes(at(value, path)[0], listed) is not negated
+    return lambda value: passes(at(value, paths)[0], listed) is not negated

@@ -51,13 +51,19 @@ class SpilledEntries:
 
     file: BinaryIO
     _sessions: dict[str, tuple[array[int], array[int]]] = field(default_factory=dict)
+    _size: int = 0
+    _is_read: bool = False
+    """whether the file stands elsewhere than at its end: to go there for each entry would write it out at once"""
 
     def put(self, session: str, order: int, at: str, value: Any) -> None:
         """Keep `value`; of equal `order` (63 bits) the first put comes first."""
         orders, places = self._sessions.setdefault(session, (array("q"), array("Q")))
         orders.append(max(-(2**63), min(order, 2**63 - 1)))
-        places.append(self.file.seek(0, 2))
-        pickle.dump((at, value), self.file, pickle.HIGHEST_PROTOCOL)
+        places.append(self._size)
+        if self._is_read:
+            self.file.seek(self._size)
+            self._is_read = False
+        self._size += self.file.write(pickle.dumps((at, value), pickle.HIGHEST_PROTOCOL))
 
     @property
     def names(self) -> list[str]:
@@ -80,12 +86,15 @@ class SpilledEntries:
 
     def of(self, session: str) -> Iterator[Entry]:
         """The entries of one session in order; none where there is no such session."""
-        orders, places = self._sessions.get(session, (array("q"), array("Q")))
+        if session not in self._sessions:
+            return iter(())
+        orders, places = self._sessions[session]
         are_sorted = all(before <= after for before, after in pairwise(orders))
         ranks = range(len(orders)) if are_sorted else sorted(range(len(orders)), key=orders.__getitem__)
         return (self._taken(places[rank]) for rank in ranks)
 
     def _taken(self, place: int) -> Entry:
+        self._is_read = True
         self.file.seek(place)
         entry: Entry = pickle.load(self.file)  # noqa: S301
         return entry

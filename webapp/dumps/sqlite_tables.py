@@ -206,11 +206,11 @@ def joined_rows(tables: Tables, table: str, spec: dict[str, Any], texts: Iterabl
             for row in joined_rows(tables, join["table"], join, texts):
                 aside.put(str(row.get(join["by"])), 0, "", at(row, join.get("entry", "."))[0])
         for row in tables.rows(table, *spec.get("order", ())):
-            value = opened(row) | {name: cell for name, cell in plain(row).items() if name in texts or "*" in texts}
-            columns = spec.get("columns", dict(zip(value, value, strict=True)))
+            value = plain(row) if "*" in texts else opened(row) | {name: row[name] for name in texts if name in row}
+            if columns := spec.get("columns"):
+                value = {name: value.get(column) for name, column in columns.items()}
             keys = ((join["into"], str(row.get(join.get("on", "id"))), aside) for join, aside in joins)
-            taken = {name: value.get(column) for name, column in columns.items()}
-            yield taken | {into: [inner for _, inner in aside.of(key)] for into, key, aside in keys}
+            yield value | {into: [inner for _, inner in aside.of(key)] for into, key, aside in keys}
 
 
 SQLITE = b"SQLite format 3\0"
