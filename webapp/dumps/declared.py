@@ -9,8 +9,9 @@ them at least, `around` by what they stand in; one of its `hints` is in its text
 - each document is a session with `list` (a path to its entries), `tree` (to messages by their ids) or `each` (itself).
   Texts beside the list are entries `before` and `after` it; of entries that are lists `pairs` are the keys.
 - rows of a SQLite `table`, by `row_session`, but those that stand in `unless`, too; those of another are `about` the
-  sessions, `about_as` a member of what is known of one. Columns that are `texts` stay so, though they hold JSON. Rows
-  of other tables that name one are in it by `joins`. With `list` or `tree` a row is a document.
+  sessions, `about_as` a member of what is known of one. Columns that are `texts` stay so, though they hold JSON;
+  `columns` names those that are taken. Rows of other tables that name one are in it by `joins`. With `list` or `tree` a
+  row is a document.
 - else lines, items of a list or the document, by `session`.
 
 `sort` orders a session's entries by time; consecutive ones that pass the first tests of `runs` and are equal in what

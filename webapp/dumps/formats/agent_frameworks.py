@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,14 +17,12 @@ from webapp.dumps.messages.bodies import answer
 from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.pieces import as_json
 from webapp.dumps.messages.requests import noted_answers
-from webapp.dumps.messages.turns import event_turns, text_turns, with_usage
+from webapp.dumps.messages.turns import event_turns, with_usage
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import each_session, spilled
 from webapp.dumps.source import entry_or_problem
-from webapp.dumps.values import as_list, as_object, first_text, id_text, text
+from webapp.dumps.values import as_list, as_object, id_text, text
 
-_SPEAKING = ("run", "run_ipython", "edit", "read", "write", "browse", "browse_interactive", "finish")
-"""actions whose arguments hold what the model thought, were it an empty text"""
 _EVENT = (
     "source kind=MessageEvent|ActionEvent|ObservationEvent|AgentErrorEvent|SystemPromptEvent|Condensation"
     "|CondensationRequest|PauseEvent|ConversationStateUpdateEvent|UserRejectObservation|ConversationErrorEvent"
@@ -74,7 +71,12 @@ class OpenHands(Declared):
         if "observation" in entry and "kind" not in entry:
             return [*_response(response, conversation), *super().read_entry(entry, conversation)]
         if response := response or as_object(entry.get("model_response")):
-            turns = _with_thought(_response(response, conversation), entry, conversation)
+            turns = _response(response, conversation)
+            if turns and not any(
+                turn.kind == "response" and turn.raw for turn in turns
+            ):  # its action says it, a thought
+                said = [turn for turn in super().read_entry(entry, conversation) if turn.kind == "response"]
+                turns = [*said, *(turn for turn in turns if turn.kind != "response")] if said else turns
             return turns or event_turns(text(entry.get("action")))
         return super().read_entry(entry, conversation)
 
@@ -92,26 +94,6 @@ def _response(response: dict[str, Any], conversation: _Events) -> list[Turn]:
     conversation.responses.add(ident)
     conversation.model = text(response.get("model")) or conversation.model
     return answer(response, conversation)
-
-
-def _with_thought(turns: list[Turn], entry: dict[str, Any], conversation: _Events) -> list[Turn]:
-    """The turns of an answer, which its action says again as a thought: where it has no text, that of the action."""
-    thought = first_text(as_object(entry.get("args")), "thought", "final_thought")
-    if not turns or any(turn.kind == "response" and turn.raw for turn in turns):
-        return turns
-    if thought is None:
-        conversation.notes.extend(_without_thought(entry))
-        return turns
-    spoken = text_turns(thought, "assistant", conversation)
-    return [*spoken, *(placed for placed in turns if placed.kind != "response")]
-
-
-def _without_thought(entry: dict[str, Any]) -> Iterator[str]:
-    """What to say of an action whose arguments have no thought, were it an empty text, or one that is no text."""
-    action, arguments = entry.get("action"), as_object(entry.get("args"))
-    thoughts = [arguments[key] for key in ("thought", "final_thought") if key in arguments]
-    if action in _SPEAKING and not (thoughts and all(isinstance(thought, str | None) for thought in thoughts)):
-        yield f"an action {action!r} without what the model said or thought of it"
 
 
 def _event_files(source: Source) -> Sessions:
