@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import wraps
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
@@ -60,6 +61,13 @@ def to_text(data: bytes, where: str) -> str:
         text = data.decode(errors="replace")
         click.echo(f"{where} is not UTF-8 at byte {error.start}: such bytes are shown as U+FFFD", err=True)
         return text
+
+
+def read_text(stream: BinaryIO, name: str) -> str:
+    """All that a file called `name` holds, as `to_text`; what is printed of it may be what no terminal can write."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    return to_text(stream.read(), "standard input" if name == STDIN else click.format_filename(name))
 
 
 def size_of(stream: BinaryIO) -> int | None:

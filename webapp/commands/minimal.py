@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from io import TextIOWrapper
 
 import click
 
 from webapp.commands import _terminal
-from webapp.commands._arguments import PROFILE, open_bytes, runnable, to_text
+from webapp.commands._arguments import PROFILE, open_bytes, read_text, runnable
 from webapp.parsing import minimal
 
 
@@ -28,14 +27,12 @@ def command(name: str, as_json: bool, file: str) -> None:
     """
     runnable(name)
     with open_bytes(file) as source:
-        raw = to_text(source.read(), "standard input" if file == "-" else click.format_filename(file))
+        raw = read_text(source, file)
     result = minimal.of_profile(raw, name)
     if as_json:
         document = {"profile": name, "same": result.same, "exhausted": result.exhausted, "tests": result.tests}
         _terminal.print_json(document | {"length": len(raw), "text": result.text if result.same else None})
     elif result.same:
-        if isinstance(sys.stdout, TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")
         click.echo(result.text)
     click.echo(minimal.sentence(result, len(raw), name), err=True)
     sys.exit(0 if result.same else 1)

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from io import TextIOWrapper
 from typing import Any, BinaryIO
 
 import click
 
 from webapp import fitting, jsontext
 from webapp.commands import _terminal
-from webapp.commands._arguments import PROFILE, open_bytes, own_options, runnable, size_of, to_text
+from webapp.commands._arguments import PROFILE, open_bytes, own_options, read_text, runnable, size_of, to_text
 from webapp.parsing import Profile, Trace, parse, profiles, why_absent
-from webapp.visible import visible
 
 ALL = "all"
 
@@ -56,14 +54,17 @@ def command(name: str, phase: str | None, as_json: bool, jsonl: bool, file: str)
     with open_bytes(file) as source:
         if jsonl:
             sys.exit(1 if _parse_lines(source, file, chosen) else 0)
-        raw = to_text(source.read(), "standard input" if file == "-" else click.format_filename(file))
+        raw = read_text(source, file)
     traces = [parse(raw, name) for name in chosen]
     if as_json:
         documents = [_document(trace, phase) for trace in traces]
         _print_json(documents if name == ALL else documents[0])
     else:
-        _print_readable(raw, traces, name == ALL)
-        _print_misfits(traces, phase)
+        if name == ALL:
+            _terminal.print_table(traces)
+        else:
+            _terminal.print_trace(raw, traces[0])
+        _terminal.put(*_misfits(traces, phase))
     sys.exit(0 if any(trace.values and not (name == ALL and trace.is_quoted_prose) for trace in traces) else 1)
 
 
@@ -83,10 +84,10 @@ def _document(trace: Trace, phase: str | None) -> dict[str, Any]:
     return trace.as_dict() | {"misfits": [misfit._asdict() for misfit in misfits]}
 
 
-def _print_misfits(traces: Sequence[Trace], phase: str | None) -> None:
+def _misfits(traces: Sequence[Trace], phase: str | None) -> Iterator[str]:
     for trace in traces:
         for misfit in fitting.misfits(trace.values, trace.profile, phase):
-            click.echo(visible(f"{trace.profile}: value {misfit.value + 1} {misfit.sentence}"))
+            yield f"{trace.profile}: value {misfit.value + 1} {misfit.sentence}"
 
 
 def _print_json(document: object) -> None:
@@ -95,15 +96,6 @@ def _print_json(document: object) -> None:
     except RecursionError:
         click.echo("the value is nested too deep to be written as JSON", err=True)
         sys.exit(1)
-
-
-def _print_readable(raw: str, traces: Sequence[Trace], many: bool) -> None:
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
-    if many:
-        _terminal.print_table(traces)
-    else:
-        _terminal.print_trace(raw, traces[0])
 
 
 def _parse_lines(source: BinaryIO, name: str, profiles: Sequence[Profile]) -> int:

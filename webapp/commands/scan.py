@@ -128,18 +128,17 @@ def _stored(scan: Scan, settings: Settings, home: str | None) -> str:
     """Store the scanned files; the path of the worst turn, which is the same each time, or of the list."""
     from sqlalchemy import orm
 
-    from webapp.commands import _file_reader, _store
+    from webapp.commands import _file_reader, _ingest_report, _store
     from webapp.store.sessions import sessions
     from webapp.web import links
 
     files_read = [scanned.file for scanned in scan.files if scanned.error is None]
-    with _store.engine(settings) as engine, _terminal.bar("storing") as tell:
-        reader = _file_reader.FileReader(engine, settings, home=home, show=False)
-        for number, file in enumerate(files_read, 1):
+    with _store.engine(settings) as engine:
+        reader = _file_reader.FileReader(engine, settings, home=home)
+        for file in files_read:
             result = reader.read(_arguments.InputFile(file.path, file.name))
             if result.error:
-                _terminal.beside_bar(f"{click.format_filename(file.path)}: {result.error['message']}")
-            tell(number, len(files_read))
+                _ingest_report.say(result)
         if (worst := next((session for session in scan.sessions if session.broken), None)) is None:
             return "/"
         with orm.Session(engine) as db:
@@ -189,7 +188,7 @@ def _each(
     if not is_much or (os.cpu_count() or 1) < 2 or len(log_files) < 2:
         yield from map(work, log_files)
         return
-    with ProcessPoolExecutor(2) as pool:
+    with ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as pool:  # which knows one's own parser as well
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # so that its processes never get it
         try:
             futures = [pool.submit(work, file) for file in log_files]
