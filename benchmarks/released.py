@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from tests.parsing.profiles import _released, _servers, test_released, test_streams
+from tests.parsing.profiles import _compiled, _released, _servers, test_released, test_streams
 from tests.parsing.profiles._servers import READERS
 from tests.parsing.profiles.test_released import AGENTS, IN_NODE, release_of
 from webapp.parsing import parse
@@ -65,6 +65,8 @@ def outcomes(name: str) -> Outcomes:
         pairs = list(_patches())
         return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     some = texts_of(name)
+    if name in _compiled.TEMPLATES:
+        _compiled.program(*release_of(name), compiling=True)
     if name == "crewai":
         made = test_released.crewai(pinned=True)
         release = [test_released.outcome(made, text) for text in some]

@@ -160,7 +160,7 @@ def _of_npm(what: str, name: str, command: list[str], only: Sequence[str] = ()) 
     if not folder.is_dir():
         partial = FOLDER / f".{name}-{os.getpid()}"
         partial.mkdir(parents=True)
-        _ran([part.format(folder=partial) for part in command], what)
+        ran([part.format(folder=partial) for part in command], what)
         for file in partial.glob("*.tgz"):
             with tarfile.open(file) as archive:
                 chosen = [archive.getmember(member) for member in only] if only else None
@@ -196,11 +196,12 @@ def members(distribution: str, version: str, *names: str) -> Path:
     if not all((folder / name).is_file() for name in names):
         folder.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-c", _MEMBERS, distribution, version, str(folder), *names]
-        _ran(command, f"{distribution} {version}")
+        ran(command, f"{distribution} {version}")
     return folder
 
 
-def _ran(command: list[str], what: str) -> None:
+def ran(command: list[str], what: str) -> None:
+    """Run what fetches a release; skipped where it fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     except subprocess.TimeoutExpired:

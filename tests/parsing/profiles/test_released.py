@@ -19,7 +19,7 @@ import pytest
 
 from tests.locked import locked
 from tests.parsing import _cases
-from tests.parsing.profiles import _servers
+from tests.parsing.profiles import _compiled, _servers
 from tests.parsing.profiles._released import (
     FOLDER,
     fetch,
@@ -387,14 +387,19 @@ AGENTS = {
     "</content>|</write_to_file>|<path> b </path>|<diff>|</diff>|<other>|<thinking>x</thinking>|<line_range>|</",
     "openhands": "</think>|<tool_call>|~|<function=|f|>|~|<parameter=|a|>1</parameter>|=b|</parameter>| x |</function>|"
     "</tool_call>|</",
+    "llama-cpp-qwen3": '<think>x</think>|I look.~|<tool_call>~{"name": "f", |"arguments" :|{"a": [1, -2.5e3, true]|'
+    r', "b": "x\n\u00e9 ~"|}|}|, {"name": "g", "arguments": [1]}|~</tool_call>~|'
+    r'<tool_call>~{"name": "g", "arguments": {"c":| nul|1.|"|\|<think>',
+    "llama-cpp-llama3": 'I look. |~|{"name": "f", |"parameters" :|{"a": [1, -2.5e3, true]|, "b": "x\n ~"|}|}|~|'
+    r'{"type": "function", "name": "g", "parameters": {"c":| "\u00e9|\|1.|"|, {"name": "g", "parameters": -1}',
 }
-"""what the responses of coding agents are made of, with ~ for the end of a line"""
+"""what the responses of coding agents, and of models for llama.cpp, are made of, with ~ for the end of a line"""
 DECODED_AGAIN = ['{"a": "[1, 2]", "b": "{}", "c": "null", "d": "1", "e": "[oops"}', '["\\ud83d']
 DECODED_AGAIN += [f'{{"a": {"1" * 5000}}}', "```json\n[NaN]\n```", "[" * 128 + "]" * 128, "[" * 129 + "]" * 129]
 """of which a recording shows the last decoding alone, or no place: they are held to the value only"""
 
 
-HELD = sorted({*RELEASED, *TEXTUAL, *IN_NODE, *READERS})
+HELD = sorted({*RELEASED, *TEXTUAL, *IN_NODE, *READERS, *_compiled.TEMPLATES})
 """all that are held against a release by one test; codex-apply-patch has its own"""
 ALONE = ("google-adk", "litellm-tool-call", "kimi-cli", "openhands")
 """of which some files are fetched, or what a later Python runs"""
@@ -442,7 +447,7 @@ def cases_of(name: str, shared: Path) -> list[str]:
     if name in READERS:
         return _servers.responses(name, 500 if READERS[name].pieces else 2_500, texts(shared))
     if name in AGENTS:
-        return list(written(name, 300))
+        return list(written(name, 2_000 if name in _compiled.TEMPLATES else 300))
     return [*texts(shared)[::2], *ARGUMENTS, *(DECODED_AGAIN if name in RELEASED else [])]
 
 
@@ -453,6 +458,8 @@ def theirs(name: str, cases: list[str]) -> list[str | None]:
         return [_servers.released(name, text) for text in cases]
     if name in IN_NODE:
         return [_canonical(_as_javascript(value)) if ok else None for ok, value in in_node(name, cases)]
+    if name in _compiled.TEMPLATES:
+        return _compiled.outcomes(name, *release_of(name), cases)
     release = {**RELEASED, **TEXTUAL}[name]()
     return [outcome(release, text) for text in cases]
 
@@ -468,7 +475,7 @@ def outcome(parser: Parser, text: str) -> str | None:
 
 def ours(name: str, text: str) -> str | None:
     """What the profile makes of a text, as `theirs`."""
-    if name in READERS:
+    if name in READERS or name in _compiled.TEMPLATES:
         return _servers.ours(name, text)
     values = parse(text, name).values
     if name in IN_NODE:

@@ -1,0 +1,102 @@
+"""llama.cpp's own parser of what models write, compiled from the release's sources without all that runs a model."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from tests.locked import locked
+from tests.parsing.profiles._released import FOLDER, not_here, ran
+from tests.parsing.profiles._servers import decoded
+
+TEMPLATES = {
+    "llama-cpp-qwen3": "Qwen-Qwen3-0.6B",
+    "llama-cpp-llama3": "meta-llama-Llama-3.1-8B-Instruct",
+}
+"""the chat templates, of those that its repository has, whose calls the profiles read"""
+FILES = ["common/", "include/", "ggml/include/", "vendor/nlohmann/"]
+FILES += [f"models/templates/{name}.jinja" for name in TEMPLATES.values()]
+SOURCES = "chat*.cpp common.cpp json*.cpp log.cpp peg-parser.cpp trie.cpp unicode.cpp jinja/*.cpp"
+SOURCES += " parsers/lfm2.cpp parsers/parsers.cpp"
+TOOLS = [
+    {"type": "function", "function": {"name": name, "description": "", "parameters": {"type": "object"}}}
+    for name in ("f", "g")
+]
+
+_SDIST = """
+import sys, tarfile
+from pip._internal.commands.index import IndexCommand
+from pip._vendor.packaging.specifiers import SpecifierSet
+name, version, folder, *wanted = sys.argv[1:]
+command = IndexCommand("index", "")
+options, _ = command.parse_args(["versions", "--no-binary", ":all:", name])
+with command._build_session(options) as session:
+    finder = command._build_package_finder(options, session)
+    link = finder.find_best_candidate(name, SpecifierSet(f"=={version}")).best_candidate.link
+    with session.get(link.url, stream=True, headers={"Accept-Encoding": "identity"}) as response:
+        with tarfile.open(fileobj=response.raw, mode="r|gz") as archive:
+            for member in archive:
+                member.name = member.name.partition("/vendor/llama.cpp/")[2]
+                if member.name.startswith(tuple(wanted)):
+                    archive.extract(member, folder, filter="data")
+"""
+"""A source distribution is read as it comes, since pip would build what it needs to tell its own name."""
+
+
+def program(package: str, version: str, *, compiling: bool = False) -> Path:
+    """The program of `released.cpp`, made once: under CI, or where asked for by `compiling`."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    folder = FOLDER / f"{package}-{version}-compiled"
+    with locked(folder):
+        if not (folder / "released").is_file():
+            if not shutil.which("g++"):
+                not_here("needs g++")
+            if not compiling and os.environ.get("CI") != "true":
+                not_here("takes a minute of both cores: `python -m benchmarks.released llama-cpp-qwen3` compiles it")
+            ran([sys.executable, "-c", _SDIST, package, version, str(folder), *FILES], f"{package} {version}")
+            _compile(folder)
+    return folder / "released"
+
+
+def _compile(folder: Path) -> None:
+    """What only a loaded model needs is left unresolved, and never called."""
+    flags = ["g++", "-std=c++17", "-O0", "-w", "-Icommon", "-Iinclude", "-Iggml/include", "-Ivendor"]
+    _run(folder, [*flags, "-x", "c++-header", "common/chat.h", "-o", "common/chat.h.gch"])
+    sources = [path for pattern in SOURCES.split() for path in sorted((folder / "common").glob(pattern))]
+    sources.append(Path(__file__).with_name("released.cpp"))
+    made = [f"{path.parent.name}-{path.stem}.o" for path in sources]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        include = ["-include", "common/chat.h"]
+        commands = [[*flags, *include, "-c", str(path), "-o", name] for path, name in zip(sources, made, strict=True)]
+        list(pool.map(lambda command: _run(folder, command), commands))
+    _run(folder, ["g++", "-static", "-o", "linked", *made, "-Wl,--unresolved-symbols=ignore-all"])
+    (folder / "linked").rename(folder / "released")
+
+
+def _run(folder: Path, command: list[str]) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def outcomes(name: str, package: str, version: str, cases: list[str]) -> list[str | None]:
+    """The calls with their arguments as values, a text where they are none; None for plain text; or a word."""
+    made = program(package, version)
+    template = (made.parent / "models" / "templates" / f"{TEMPLATES[name]}.jinja").read_text("utf-8")
+    request = {"template": template, "messages": [{"role": "user", "content": "x"}], "tools": TOOLS}
+    lines = "\n".join(map(json.dumps, [request, *cases]))
+    done = subprocess.run([made], input=lines, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return [_outcome(json.loads(line)) for line in done.stdout.splitlines()]
+
+
+def _outcome(message: dict[str, Any] | None) -> str | None:
+    if message is None:
+        return "refused"
+    calls = [call["function"] for call in message.get("tool_calls") or ()]
+    return json.dumps([[call["name"], decoded(call["arguments"])] for call in calls]) if calls else None
