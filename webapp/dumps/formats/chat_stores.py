@@ -17,7 +17,7 @@ from webapp.dumps.messages.pieces import Piece, call
 from webapp.dumps.messages.turns import error_turns, text_turns, turns_of, with_usage
 from webapp.dumps.records import Entries, Problem, Turn
 from webapp.dumps.sessions import microseconds, spilled
-from webapp.dumps.sqlite_tables import Tables, opened_tables, plain
+from webapp.dumps.sqlite_tables import Tables, joined_rows, opened_tables, plain
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 _TABLE = "cursorDiskKV"
@@ -235,19 +235,19 @@ class LlmLogs(Declared):
                 yield from _threads(tables)
 
 
+_WITH_PARTS = {
+    "joins": [{"into": "parts", "table": "parts", "by": "message_hash", "on": "hash", "order": ["position"]}]
+}
+
+
 def _threads(tables: Tables) -> Iterator[SessionEntries]:
-    messages = {row["hash"]: row for row in tables.rows("messages")}
-    parts: dict[Any, list[dict[str, Any]]] = {}
-    for row in tables.rows("parts", "message_hash", "position"):
-        parts.setdefault(row.get("message_hash"), []).append(plain(row))
+    messages = {row["hash"]: row for row in joined_rows(tables, "messages", _WITH_PARTS, ["*"])}
     names = {row["id"]: text(row.get("name")) for row in tables.rows("threads")}
     for thread, turns in groupby(tables.rows("turns", "thread_id", "id"), lambda row: row.get("thread_id")):
-        yield SessionEntries(id_text(thread) or "thread", _thread(turns, messages, parts), names.get(thread))
+        yield SessionEntries(id_text(thread) or "thread", _thread(turns, messages), names.get(thread))
 
 
-def _thread(
-    turns: Iterable[dict[str, Any]], messages: dict[Any, dict[str, Any]], parts: dict[Any, list[dict[str, Any]]]
-) -> Iterator[Entry]:
+def _thread(turns: Iterable[dict[str, Any]], messages: dict[Any, dict[str, Any]]) -> Iterator[Entry]:
     """The messages of a thread, each once: what a turn was asked, then what it answered."""
     passed: set[Any] = set()
     for turn in turns:
@@ -261,8 +261,7 @@ def _thread(
         for ident in reversed(chain):
             counts = {key: turn.get(key) for key in ("input_tokens", "output_tokens")} if ident == last else {}
             counts |= {"turn_row": plain(turn)} if ident == last else {}
-            value = {**plain(messages[ident]), **about, **counts, "turn": turn["id"], "parts": parts.get(ident, [])}
-            yield f"message {ident}", value
+            yield f"message {ident}", {**messages[ident], **about, **counts, "turn": turn["id"]}
 
 
 plugins = (CursorDatabase("cursor_db"), VsCodeChat("vscode_chat"), OpenCode("opencode"), LlmLogs("llm_logs"))

@@ -19,7 +19,6 @@ from webapp.dumps.messages.turns import (
     each_filled,
     error_turns,
     event_turns,
-    note_unknown_kind,
     result_turns,
     text_turns,
     turns_of,
@@ -28,7 +27,7 @@ from webapp.dumps.messages.turns import (
 from webapp.dumps.programs import Program, by_run
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import microseconds, spilled
-from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text, text
+from webapp.dumps.values import as_list, as_object, first_id, id_text, text
 
 _BATCH = ("post", "patch")
 
@@ -96,12 +95,6 @@ class Weave(Declared):
 
 
 _ANSWERS = ("generation", "response")
-_OTHERS = (
-    *("agent", "task", "turn", "handoff", "custom", "guardrail", "transcription", "speech", "speech_group"),
-    *("mcp_tools", "sandbox"),
-)
-"""the types of spans in which no model answers"""
-_SPOKEN = {"transcription": "output", "speech": "input"}
 
 
 @dataclass(slots=True)
@@ -138,28 +131,14 @@ class AgentsSdk(Declared):
         beside = {key: entry[key] for key in ("input", "response") if entry.get(key)}  # by a processor of one's own
         data, error = {**beside, **as_object(entry.get("span_data"))}, entry.get("error")
         conversation.ran = data.get("type") == "function"
-        turns = _span(data, error, conversation)
-        if error:
-            turns += error_turns(error, text(data.get("type")))
-        return turns
+        if not conversation.ran and data.get("type") not in _ANSWERS:
+            return super().read_entry(entry, conversation)
+        turns = (_called if conversation.ran else _answered)(data, error, conversation)
+        return [*turns, *error_turns(error, data["type"])] if error else turns
 
     def side(self, turn: Turn, conversation: _Trace) -> Side | None:
         """A tool's result comes by its span and in the next question."""
         return ("tool", int(conversation.ran)) if turn.kind == "tool_result" and turn.raw else None
-
-
-def _span(data: dict[str, Any], error: Any, conversation: _Trace) -> list[Turn]:
-    kind = text(data.get("type"))
-    if kind in _ANSWERS:
-        return _answered(data, error, conversation)
-    if kind == "function":
-        return _called(data, error, conversation)
-    if kind not in _OTHERS:
-        note_unknown_kind(kind, conversation)
-    key = _SPOKEN.get(str(kind))
-    raw = text(data.get(key)) if key else None
-    agent, phase = first_text(data, "name", "to_agent"), text(data.get("from_agent"))
-    return event_turns(kind, raw, agent=agent, phase=phase)
 
 
 def _answered(data: dict[str, Any], error: Any, conversation: _Trace) -> list[Turn]:
