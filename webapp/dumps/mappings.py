@@ -21,7 +21,7 @@ from webapp.dumps.json_path import (
 )
 from webapp.dumps.records import role_of
 from webapp.dumps.source import DumpHead
-from webapp.dumps.values import as_object, is_speech, moment
+from webapp.dumps.values import WORDS, as_object, is_speech, moment
 from webapp.refusals import WrongUse
 
 MAPPED = "mapped"
@@ -114,22 +114,8 @@ def _is_session(path: str, values: list[Any]) -> bool:
     return is_named or (not is_kind and 1 < different == 1 + sum(one != two for one, two in pairwise(values)))
 
 
-_GUESSES = {
-    "raw": ("response", "completion", "output", "answer", "raw", "text", "content", "generation", "result"),
-    "prompt": ("prompt", "input", "question", "query", "instruction"),
-    "session": ("session_id", "session", "conversation_id", "run_id", "thread_id", "trace_id", "chat_id"),
-    "model": ("model", "model_name", "model_id", "engine"),
-    "role": ("role",),
-    "time": ("timestamp", "created_at", "time", "created", "date", "started_at"),
-    "tokens_in": ("tokens_in", "prompt_tokens", "input_tokens"),
-    "tokens_out": ("tokens_out", "completion_tokens", "output_tokens"),
-    "cost": ("cost", "cost_usd", "price"),
-    "agent": ("agent", "agent_name"),
-}
-_ASKED = (
-    *("request", "input", "prompt", "attack", "question", "query", "user", "system", "document", "context", "passage"),
-    *("args", "params", "observation", "instruction"),
-)
+_GUESSES = {field: tuple(WORDS[f"guess_{field}"].split()) for field in WORDS["guesses"].split()}
+_ASKED = WORDS["in_asked"].split()
 """words of paths that lead to what a model was asked"""
 _HOLDER = re.compile(r"\$(?:\.\w+)*?\.\w*(?:json|response|output|answer|reply|completion)\w*(?=\.[^\[]+\Z)", re.I)
 """the path of an object that is itself what a model answered"""
@@ -139,10 +125,8 @@ _REFERENCES = re.compile(
     re.I,
 )
 """words of paths that lead to what an answer is held against, or to what is said of one"""
-_NO_ANSWERS = {name for field in ("session", "model", "role", "time", "agent") for name in _GUESSES[field]} | {
-    *("id", "uuid", "type", "status", "version", "url", "path", "ts", "name", "kind"),
-    *("description", "license", "title"),
-}
+_NO_ANSWERS = {name for field in ("session", "model", "role", "time", "agent") for name in _GUESSES[field]}
+_NO_ANSWERS.update(WORDS["no_answers"].split())
 
 
 def outline(values: list[dict[str, Any]]) -> list[OutlinePath]:

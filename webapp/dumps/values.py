@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+WORDS: dict[str, str] = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
+"""what keys are called"""
 BINARY = "!!binary"
 """The one key of the object that stands for bytes in YAML: under it is their base64."""
 UNNAMED = "nothing says who speaks in it: of texts in turn, the first is taken for asked and the next for answered"

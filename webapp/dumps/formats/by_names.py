@@ -18,13 +18,13 @@ from webapp.dumps.messages.exchanges import failure_turns, or_failure
 from webapp.dumps.messages.histories import Histories
 from webapp.dumps.messages.http import HttpExchange, http_turns
 from webapp.dumps.messages.langchain import is_message
-from webapp.dumps.messages.named_texts import KEYED, MODEL_NAMES, WORDS, NamedText, is_derived, is_model, named_texts
+from webapp.dumps.messages.named_texts import KEYED, MODEL_NAMES, NamedText, is_derived, is_model, named_texts
 from webapp.dumps.messages.streams import is_body, parsed_body
 from webapp.dumps.messages.turns import each_filled, event_turns, filled, message_turns, spent, with_once, with_usage
 from webapp.dumps.programs import answerless
 from webapp.dumps.records import Entry, Problem, Turn
 from webapp.dumps.session_keys import found_keys, rank_of
-from webapp.dumps.values import are_messages, as_list, as_object, first_moment, first_text, is_speech
+from webapp.dumps.values import WORDS, are_messages, as_list, as_object, first_moment, first_text, is_speech
 
 _REQUESTS, _RESPONSES, _BESIDE_MESSAGES, _USUAL = (
     tuple(WORDS[key].split()) for key in ("requests", "responses", "beside_messages", "usual")

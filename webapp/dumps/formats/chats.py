@@ -18,19 +18,21 @@ from webapp.dumps.messages.turns import each_filled, each_with, message_turns, t
 from webapp.dumps.records import Entries, Entry, Problem, Turn, changed
 from webapp.dumps.source import entry_or_problem
 from webapp.dumps.unread import UnreadTexts
-from webapp.dumps.values import UNNAMED, as_list, as_object, first_id, first_moment, first_text, in_turn, names_in
-
-_IDS = (
-    *("conversation_id", "conversationId", "session_id", "sessionId", "chat_id", "chatId", "thread_id", "uuid", "id"),
-    "question_id",
+from webapp.dumps.values import (
+    UNNAMED,
+    WORDS,
+    as_list,
+    as_object,
+    first_id,
+    first_moment,
+    first_text,
+    in_turn,
+    names_in,
 )
-_PARENTS = ("parentMessageId", "parentResponseId", "parent_message_uuid", "parentId", "parent_id")
-_MODELS = ("model", "model_slug", "modelId", "fromModel", "model_id")
-_TIMES = ("createdAt", "created_at", "create_time", "createTime", "timestamp", "time", "send_date", "date")
-_CHAT_RESULT = {"chat_history", "summary", "human_input"}
-"""the keys of AutoGen's ChatResult"""
+
+_IDS, _PARENTS, _MODELS, _TIMES = (tuple(WORDS[f"chat_{key}"].split()) for key in ("ids", "parents", "models", "times"))
+_CHAT_RESULT = {"chat_history", "summary", "human_input"}  # of AutoGen's
 _REPLIES = ("children", "replies")
-_DEEPEST = 6
 _NAME = re.compile(r"(?:conversation|session|thread|chat|user)(?:[_.-]?(?:id|key|name|uuid))?", re.I)
 _ID = re.compile(r"_?id|uuid", re.I)
 """keys by which it is told whether two records with the same words are states of one chat"""
@@ -39,10 +41,8 @@ _IN_TURN = {"data", "history", "chat_history", "chatbot", "chat", "dialog", "dia
 _LED = 400
 """characters of a text that show whether somebody's name stands before it"""
 _NAMED = "whoever is not called a user here is taken for a model"
-_MOST_PASSED = 50
-"""entries without a chat between two states of one"""
-_SHOWN = 50
-"""items of a list that show whether messages are in it"""
+_DEEPEST, _MOST_PASSED, _SHOWN = 6, 50, 50
+"""levels; entries without a chat between two states of one; items of a list that show whether messages are in it"""
 _SURE, _GUESSED = 14, 4
 """less than of any format that knows whose messages these are; of those within texts also less than by names"""
 

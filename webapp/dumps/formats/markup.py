@@ -15,7 +15,7 @@ from webapp.dumps.messages.named_texts import MODEL_NAMES
 from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.turns import each_with, text_turns, turns_of
 from webapp.dumps.records import Turn
-from webapp.dumps.values import text
+from webapp.dumps.values import WORDS, is_speech, text
 
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w:-]{0,40}+)(?P<with>[^<>]{0,4000}+)>|<![A-Za-z][^<>]{0,400}+>")
 """a tag; what stands in it is bounded, so that reading stays linear"""
@@ -40,7 +40,7 @@ _VOID = {"br", "img", "hr", "input", "meta", "link", "source", "wbr", "col"}
 _BLOCKS = {"p", "div", "li", "ul", "ol", "pre", "tr", "table", "section", "article", "blockquote", "h1", "h2", "h3"}
 _UNSAID = {"script", "style", "head", "svg", "button", "nav", "title", "template"}
 _LABEL = re.compile(
-    r"(?:you|user|human|me|assistant|ai|bot|chatgpt|claude|gemini|copilot|system|model)(?: said)?:?", re.I
+    r"(?i)(?:you|user|human|me|assistant|ai|bot|chatgpt|claude|gemini|copilot|system|model)(?: said)?:?"
 )
 _DEEPEST = 200
 
@@ -186,16 +186,16 @@ _CALLED = re.compile(
     re.M,
 )
 """a line that is called as what stands below it"""
-_ASKED = re.compile(r"prompts?|question|query|input|request|topic|task|motion", re.I)
-_ANSWERED = re.compile(r"responses?|completion|output|answer|reply|generation", re.I)
-_NO_CALLED = re.compile(
-    r"schema|expected|format|example|sample|template|reference|gold|correct|parse|time|tokens|received|settings|length"
-    r"|success|error|guide|api|http|curl|param|structure|header|summary|analysis|type|status|changed?|final",
-    re.I,
+_PROMPTS, _ANSWERS, _NO_LABEL = (
+    frozenset(" ".join(WORDS[key] for key in keys).split())
+    for keys in (("prompts", "in_labels"), ("answers",), ("else", "labels_else"))
 )
 _NAMES_MODEL = re.compile(rf"\b(?:llm|ai|model|raw|{MODEL_NAMES.replace('{0,40}', '{0,9}')})", re.I)
-_BY_MODEL = re.compile(MODEL_NAMES, re.I)
-_SAYS = re.compile(r"^(?P<sign>[^\w\s#*_=|>\[(<:`\"'/-]{1,3}) ?(?P<name>[^\W\d_][\w .-]{1,30}): (?=\S)", re.M)
+_LETTERS = re.compile(r"[\d:(].*")
+_SAYS = re.compile(
+    r"^(?P<sign>[^\w\s#*_=|>\[(<:`\"'/-]{1,3} ?| {2,8}|[-*] \*\*)(?P<name>[^\W\d_a-z][\w .-]{1,30}):(?:\*\*)? (?=\S)",
+    re.M,
+)
 """who says what behind a sign, as a program prints it for each that speaks"""
 _MARKED = re.compile(r"^(?:[^\w\s\"'`(\[<*-]|[=─-]{4})", re.M)
 _FENCE = re.compile(r"```\w*\r?\n(?P<said>(?:(?!^```)[\s\S])*?)\r?\n```", re.M)
@@ -240,10 +240,17 @@ def _sections(written: str) -> list[tuple[int, dict[str, Any]]]:
     """What was asked and answered below labels of one kind, or what several said behind a sign; empty where neither."""
     for kind in ("summary", "ruled", "heading", "bold", "line"):
         marks = [mark for mark in _CALLED.finditer(written) if mark[kind]]
-        if sides := _sides([mark[kind].strip() for mark in marks], kind):
-            ends = [*(mark.start() for mark in marks[1:]), len(written)]
-            found = zip(marks, sides, ends, strict=True)
-            return [(m.end(), _section(side, m[kind], written[m.end() : end])) for m, side, end in found if side]
+        if not (sides := _sides([mark[kind].strip() for mark in marks], kind)):
+            continue
+        stems = [_LETTERS.sub("", mark[kind]) for mark in marks]
+        often = {stem for stem, n in Counter(stems).items() if n >= max(2, sides.count("assistant"))}
+        told = zip(marks, sides, stems, strict=True)
+        kept = [(mark, side) for mark, side, stem in told if side or kind != "heading" or stem in often]
+        ends = [*(mark.start() for mark, _ in kept[1:]), len(written)]
+        found = zip(kept, ends, strict=True)
+        entries = [(m.end(), _section(side, m[kind], written[m.end() : end])) for (m, side), end in found if side]
+        before = "" if "user" in sides else written[: marks[0].start()]
+        return [(0, _section("user", "the beginning", before)), *entries] if is_speech(before) else entries
     return _spoken(written)
 
 
@@ -251,10 +258,12 @@ def _sides(labels: list[str], kind: str) -> list[str | None]:
     """Who said what stands below each label; empty where they are others."""
     sides = [_side_of(label) for label in labels]
     told = [side for side in sides if side]
-    named = [label for label, side in zip(labels, sides, strict=True) if side]
+    named = [label for label, side in zip(labels, sides, strict=True) if side == "assistant"]
     if told[:1] == ["user"] and "assistant" in told and (kind == "ruled" or any(map(_NAMES_MODEL.search, named))):
         return sides
-    models = [label for label in labels if _BY_MODEL.match(label)]
+    if told and "user" not in told and any(re.match(r"(?i)(?:input |output )?tokens\b", label) for label in labels):
+        return sides
+    models = [label for label in labels if re.match(MODEL_NAMES, label, re.I)]
     speak_again = not told and len(set(models)) < len(models)
     return ["assistant" if label in models else None for label in labels] if speak_again else []
 
@@ -262,13 +271,14 @@ def _sides(labels: list[str], kind: str) -> list[str | None]:
 def _spoken(written: str) -> list[tuple[int, dict[str, Any]]]:
     """What several said, each behind the same sign and the name, in a text that tells of models."""
     marks = list(_SAYS.finditer(written))
-    names = {mark["name"] for mark in marks}
-    is_alike = len({mark["sign"] for mark in marks}) == 1 and 1 < len(names) < len(marks)
-    if not is_alike or not ("🤖" in written or _NAMES_MODEL.search(written)):
+    names = [mark["name"] for mark in marks]
+    is_alike = len({mark["sign"] for mark in marks}) == 1 and 1 < len({*names}) < len(names)
+    in_turn = any(a == c != b for a, b, c in zip(names, names[1:], names[2:], strict=False))
+    if not (is_alike and in_turn) or not ("🤖" in written or _NAMES_MODEL.search(written)):
         return []
-    entries = []
+    entries, ends = [], re.compile("$", re.M) if marks[0]["sign"][:1] in " -*" else _MARKED
     for mark in marks:
-        following = _MARKED.search(written, mark.end())
+        following = ends.search(written, mark.end())
         said = written[mark.end() : following.start() if following else len(written)]
         entry = _section(_side_of(mark["name"]) or "assistant", mark["name"], said)
         entries.append((mark.end(), entry | {"agent": mark["name"]}))
@@ -277,8 +287,9 @@ def _spoken(written: str) -> list[tuple[int, dict[str, Any]]]:
 
 def _side_of(label: str) -> str | None:
     """Who said what stands below a label, where its words tell."""
-    asks, answers = _ASKED.search(label), _ANSWERED.search(label)
-    if _NO_CALLED.search(label) or bool(asks) is bool(answers):
+    words = {word.lower() for word in _WORD.findall(label)}
+    asks, answers = not _PROMPTS.isdisjoint(words), not _ANSWERS.isdisjoint(words)
+    if not _NO_LABEL.isdisjoint(words) or asks is answers:
         return None
     return "user" if asks else "assistant"
 

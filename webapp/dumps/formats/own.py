@@ -34,7 +34,7 @@ from webapp.dumps.messages.printed import is_printed
 from webapp.dumps.messages.turns import each_filled, event_turns, note_once, text_turns, turns_of
 from webapp.dumps.records import Problem, Record, SessionStart, Turn, changed
 from webapp.dumps.source import lines
-from webapp.dumps.values import as_list, as_object, first_text, id_text, moment, text
+from webapp.dumps.values import WORDS, as_list, as_object, first_text, id_text, moment, text
 
 
 class Recorded(Declared):
@@ -134,26 +134,7 @@ class Responses(Format):
 
 _OWN = {"id", "text", "timestamp", "steps", "toolCalls", "meta_info"}
 """keys beside others than which anybody may have written the text"""
-_OF_OTHERS = {
-    *("role", "record", "messages", "embedding", "vector"),
-    *(
-        "title",
-        "headline",
-        "author",
-        "user",
-        "username",
-        "stars",
-        "rating",
-        "label",
-        "sentiment",
-        "ai_response",
-        "bot_response",
-        "reply",
-        "speaker",
-        "speaker_id",
-        "premise",
-    ),
-}
+_OF_OTHERS = frozenset(WORDS["of_others"].split())
 """keys beside a text that people wrote, or that is not one response"""
 
 

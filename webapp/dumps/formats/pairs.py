@@ -11,7 +11,7 @@ from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Se
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.formats.transcript import templated
 from webapp.dumps.messages.bodies import said_turns
-from webapp.dumps.messages.named_texts import KEYED, WORDS
+from webapp.dumps.messages.named_texts import KEYED
 from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.turns import (
     each_filled,
@@ -24,7 +24,7 @@ from webapp.dumps.messages.turns import (
 )
 from webapp.dumps.records import Entries, Problem, Turn
 from webapp.dumps.stream import DocumentMember, walk
-from webapp.dumps.values import are_messages, as_list, as_object, first_text, text
+from webapp.dumps.values import WORDS, are_messages, as_list, as_object, first_text, text
 
 PROMPTS, ANSWERS = (tuple(WORDS[key].split()) for key in ("pair_prompts", "pair_answers"))
 _PREFERENCES = (("chosen", "rejected"), ("chosen_messages", "rejected_messages"))

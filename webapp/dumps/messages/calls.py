@@ -9,20 +9,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from webapp.dumps.decoding import json_or_none, opened
-from webapp.dumps.values import as_list, as_object, first_text, text
+from webapp.dumps.values import WORDS, as_list, as_object, first_text, text
 
-CALL_LISTS = (
-    *("tool_calls", "toolCalls", "tool_uses", "toolUses", "toolInvocations", "tool_invocations", "tool_requests"),
-    *("function_calls", "tool_call"),
-)
+CALL_LISTS = tuple(WORDS["call_lists"].split())
 _ITEM_ARGUMENTS = ("arguments", "action", "queries", "code", "input", "operation", "revised_prompt")
 ARGUMENTS = ("arguments", "input", "args", "code", "tool_kwargs", "arguments_json")
 ID_KEYS = ("id", "call_id", "toolUseId", "tool_call_id", "tool_use_id", "toolCallId", "toolUseID")
 """under which providers give a call its id"""
 TOOLS = ("tool", "tool_name", "toolName", "function_name", "tool_used", "tool_called")
-_NAMED_ARGUMENTS = (
-    *("arguments", "args", "tool_args", "tool_input", "toolInput", "action_input", "input", "parameters", "params"),
-)
+_NAMED_ARGUMENTS = tuple(WORDS["named_arguments"].split())
 _STREAMED = "partial_json"
 """under which LangChain keeps what a stream said of arguments that it then leaves empty"""
 CAME_OF = ("result", "tool_result")

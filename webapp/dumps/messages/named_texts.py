@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
-from pathlib import Path as File
 from typing import Any, Literal, NamedTuple
 
 from webapp.dumps.decoding import opened
 from webapp.dumps.messages.bodies import is_answer, is_served
 from webapp.dumps.messages.calls import CALL_LISTS, CAME_OF, TOOLS, as_json, came_of_call, named_call
 from webapp.dumps.messages.streams import in_pieces, is_event
-from webapp.dumps.values import are_messages, as_object, is_speech
+from webapp.dumps.values import WORDS, are_messages, as_object, is_speech
 
 Side = Literal["system", "user", "thinking", "assistant", "call", "result"]
 Path = tuple[str | int, ...]
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_A-Za-z]+")
-WORDS: dict[str, str] = tomllib.loads(File(__file__).parents[1].joinpath("names.toml").read_text("utf-8"))
 _NAMES = {kind: frozenset(words.split()) for kind, words in WORDS.items()}
 _ANSWERS, _WEAK, _PROMPTS, _ELSE = (_NAMES[kind] for kind in ("answers", "weak", "prompts", "else"))
 _THOUGHTS, _REFERENCES, _BOTS, _SAYINGS = (_NAMES[kind] for kind in ("thoughts", "references", "bots", "sayings"))
