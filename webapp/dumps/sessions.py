@@ -47,22 +47,20 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(slots=True)
 class SpilledEntries:
-    """The entries of interleaved sessions; each is kept with its place and a whole number to sort by."""
+    """The entries of interleaved sessions; each is kept with its place and a whole number to sort by.
+
+    All are put before the first is taken.
+    """
 
     file: BinaryIO
     _sessions: dict[str, tuple[array[int], array[int]]] = field(default_factory=dict)
     _size: int = 0
-    _is_read: bool = False
-    """whether the file stands elsewhere than at its end: to go there for each entry would write it out at once"""
 
     def put(self, session: str, order: int, at: str, value: Any) -> None:
         """Keep `value`; of equal `order` (63 bits) the first put comes first."""
         orders, places = self._sessions.setdefault(session, (array("q"), array("Q")))
         orders.append(max(-(2**63), min(order, 2**63 - 1)))
         places.append(self._size)
-        if self._is_read:
-            self.file.seek(self._size)
-            self._is_read = False
         self._size += self.file.write(pickle.dumps((at, value), pickle.HIGHEST_PROTOCOL))
 
     @property
@@ -94,7 +92,6 @@ class SpilledEntries:
         return (self._taken(places[rank]) for rank in ranks)
 
     def _taken(self, place: int) -> Entry:
-        self._is_read = True
         self.file.seek(place)
         entry: Entry = pickle.load(self.file)  # noqa: S301
         return entry
