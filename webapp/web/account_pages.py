@@ -13,7 +13,6 @@ from werkzeug.wrappers import Response
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens
 from webapp.store.accounts.accounts import AccountLine, BadAccount, BadPassword, BadRole
-from webapp.store.models import Account
 from webapp.web import audit_trail, identity
 
 blueprint = Blueprint("account", __name__, url_prefix="/account")
@@ -36,19 +35,14 @@ def set_password() -> Response:
     line, form = _line(), request.form
     if form.get("password", "") != form.get("again", ""):
         raise BadPassword("The two new passwords differ")
-    account = _changed(line, form.get("present", ""), form.get("password", ""))
-    if account is None:
+    if line.has_password and identity.of_password(line.name, form.get("present", "")) is None:
         raise BadPassword("The current password is wrong")
-    return identity.signed_in(account, url_for("account.show", changed="password"))
-
-
-def _changed(line: AccountLine, present: str, password: str) -> Account | None:
-    """The account with its new password; None where the present one is wrong."""
-    if line.has_password and identity.of_password(line.name, present) is None:
-        return None
     with db.engine.begin() as connection:
-        accounts.set_password(connection, line.id, password)
-        return accounts.by_name(connection, line.name)
+        accounts.set_password(connection, line.id, form.get("password", ""))
+        account = accounts.by_name(connection, line.name)
+    if account is None:
+        raise BadAccount("This account was removed meanwhile")
+    return identity.signed_in(account, url_for("account.show", changed="password"))
 
 
 @blueprint.post("/tokens")

@@ -50,12 +50,8 @@ class Printable(Response):
         super().set_data(value.encode("utf-8", ERRORS) if isinstance(value, str) else value)
 
     def iter_encoded(self) -> Iterator[bytes]:
-        return _encoded(self.response)  # as it is now: who packs the answer puts another iterable in its place
-
-
-def _encoded(pieces: Iterable[str | bytes]) -> Iterator[bytes]:
-    for piece in pieces:
-        yield piece.encode("utf-8", ERRORS) if isinstance(piece, str) else piece
+        pieces = self.response  # as it is now: who packs the answer puts another iterable in its place
+        return (piece.encode("utf-8", ERRORS) if isinstance(piece, str) else piece for piece in pieces)
 
 
 class LinkingApp(Flask):

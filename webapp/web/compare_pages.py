@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import unquote
 
@@ -154,50 +154,23 @@ LONGEST = 2_000
 """characters of one line that are shown"""
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedLine:
-    """One line of a value: `text`, of which what is behind `lit_from` differs first; None where nothing of it does."""
-
-    depth: int
-    text: str
-    lit_from: int | None = None
+ComparedLine = SimpleNamespace
+"""One line of a value: `text`, of which what is behind `lit_from` differs first; None where nothing of it does."""
+Side = SimpleNamespace
+"""What one profile made of the response. `lit` is the raw span that the first difference came from, None where it
+cannot be located; `more` counts lines that are not shown; `outcome` is of the attempt that is drawn, "" without one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
-    """What one profile made of the response. `lit` is the raw span that the first difference came from, None where it
-    cannot be located; `more` counts lines that are not shown."""
-
-    trace: Trace
-    lines: list[ComparedLine]
-    more: int
-    lit: Span | None
-    raw: rawview.RawView
-    outcome: str
-    """of the attempt that is drawn: accepted, failed or rejected; "" where there was none"""
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedSides:
-    """Both sides, and the first difference of their values; None where both read the same, or one reads nothing."""
-
-    a: Side
-    b: Side
-    difference: Difference | None
-    same: bool
-
-    @property
-    def not_run(self) -> list[str]:
-        """Which of A and B could not be run here."""
-        sides = (("A", self.a), ("B", self.b))
-        return [letter for letter, side in sides if side.trace.version == ABSENT]
-
-
-def compared(raw: str, a: Trace, b: Trace) -> ComparedSides:
-    """Raises nothing: what cannot be located or shown says so."""
+def compared(raw: str, a: Trace, b: Trace) -> SimpleNamespace:
+    """Both sides, which of them could not be run here, and the first difference of their values; None where both read
+    the same, or one reads nothing. Raises nothing: what cannot be located or shown says so."""
     difference = judging.first(a.values, b.values) if a.values and b.values else None
-    return ComparedSides(
-        _side(raw, a, difference), _side(raw, b, difference), difference, bool(a.values) and not difference
+    return SimpleNamespace(
+        a=_side(raw, a, difference),
+        b=_side(raw, b, difference),
+        difference=difference,
+        same=bool(a.values) and not difference,
+        not_run=[letter for letter, trace in (("A", a), ("B", b)) if trace.version == ABSENT],
     )
 
 
@@ -212,12 +185,12 @@ def _side(raw: str, trace: Trace, difference: Difference | None) -> Side:
     first = next((at for at, line in enumerate(lines) if line.lit_from is not None), 0)
     start = max(0, min(first - MOST_LINES // 2, len(lines) - MOST_LINES))
     return Side(
-        trace,
-        lines[start : start + MOST_LINES],
-        max(0, len(lines) - MOST_LINES),
-        lit,
-        rawview.view(raw, trace.attempts, rawview.Focus(index, range=lit)),
-        "" if index is None else trace.attempts[index].outcome,
+        trace=trace,
+        lines=lines[start : start + MOST_LINES],
+        more=max(0, len(lines) - MOST_LINES),
+        lit=lit,
+        raw=rawview.view(raw, trace.attempts, rawview.Focus(index, range=lit)),
+        outcome="" if index is None else trace.attempts[index].outcome,
     )
 
 
@@ -265,7 +238,7 @@ def _values(values: Sequence[Any], difference: Difference | None) -> Iterator[Co
             bare = line.lstrip(" ")
             start, at = at + len(line) - len(bare), at + len(line) + 1
             lit_from = min(lit - start, LONGEST) if lit is not None and start <= lit < at else None
-            yield ComparedLine((len(line) - len(bare)) // 2, bare[:LONGEST], lit_from)
+            yield ComparedLine(depth=(len(line) - len(bare)) // 2, text=bare[:LONGEST], lit_from=lit_from)
 
 
 def _lit(text: str, path: Path, at: int | None) -> int | None:

@@ -70,39 +70,6 @@ DECODED_LENGTH = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class AttemptLine:
-    index: int
-    attempt: Attempt
-    chosen: bool
-    current: bool
-    sentence: str
-    is_look: bool
-    """whether a place was only looked at, beside others: it is folded"""
-
-    @property
-    def mark(self) -> str:
-        if self.attempt.outcome == "accepted":
-            return "repaired" if self.attempt.edits else "clean"
-        return "failed" if self.attempt.outcome == "failed" else "none"
-
-
-@dataclass(frozen=True, slots=True)
-class OpenedAttempt:
-    """The current attempt, opened: what its text decodes to, or why it does not, and the views that there are."""
-
-    views: tuple[str, ...]
-    view: str | None
-    length: int
-    edits: list[dict[str, Any]]
-    edits_left: int
-    value: decodedview.ValueView | None = None
-    decoded: decodedview.DecodedView | None = None
-    hunks: Sequence[decodedview.Hunk] = ()
-    hunks_left: int = 0
-    trouble: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class DebuggerState:
     """Everything that the raw pane and the attempts pane draw; `go` makes the URL of a state from its query."""
 
@@ -111,12 +78,12 @@ class DebuggerState:
     home: str
     column: verdict_column.VerdictColumn
     index: int | None
-    lines: list[AttemptLine]
+    lines: list[dict[str, Any]]
     hidden_attempts: int
     is_asked: bool
     """whether the address names the attempt"""
     raw: rawview.RawView
-    opened: OpenedAttempt | None
+    opened: dict[str, Any] | None
     sentence: str
     edit: int | None
     view: str | None
@@ -193,18 +160,30 @@ def _telling(trace: Trace) -> int | None:
     return len(trace.attempts) - 1 if trace.attempts else None
 
 
-def _lines(trace: Trace, current: int | None) -> list[AttemptLine]:
+def _lines(trace: Trace, current: int | None) -> list[dict[str, Any]]:
+    """The attempts that are listed; `is_look` says that a place was only looked at, beside others: it is folded."""
     near = () if current is None else (current - 1, current, current + 1)
     listed = {*range(LISTED_ATTEMPTS), *near, *trace.chosen[:20]}
     lines = []
     for index in sorted(listed.intersection(range(len(trace.attempts)))):
         attempt, chosen = trace.attempts[index], index in trace.chosen
-        sentence = words.attempt_sentence(attempt, chosen)
-        lines.append(AttemptLine(index, attempt, chosen, index == current, sentence, words.is_look(trace, index)))
+        marks = {"accepted": "repaired" if attempt.edits else "clean", "failed": "failed"}
+        lines.append(
+            {
+                "index": index,
+                "attempt": attempt,
+                "chosen": chosen,
+                "current": index == current,
+                "sentence": words.attempt_sentence(attempt, chosen),
+                "is_look": words.is_look(trace, index),
+                "mark": marks.get(attempt.outcome, "none"),
+            }
+        )
     return lines
 
 
-def _opened(raw: str, attempt: Attempt, edit: int | None, view: str | None) -> OpenedAttempt:
+def _opened(raw: str, attempt: Attempt, edit: int | None, view: str | None) -> dict[str, Any]:
+    """The current attempt, opened: what its text decodes to, or why it does not, and the views that there are."""
     edits = attempt.edits if edit is None else attempt.edits[:edit]
     text = apply(raw, attempt.span, edits)
     sure = attempt.outcome == "accepted" and len(edits) == len(attempt.edits)
@@ -213,18 +192,18 @@ def _opened(raw: str, attempt: Attempt, edit: int | None, view: str | None) -> O
     shown_view = view if view in views else views[0] if trouble is None else None
     first = max(0, min((edit or 1) - LISTED_EDITS // 2, len(attempt.edits) - LISTED_EDITS))
     hunks, hunks_left = decodedview.hunks(raw, attempt.span, edits) if shown_view == "diff" else ([], 0)
-    return OpenedAttempt(
-        views,
-        shown_view,
-        len(text),
-        _edit_lines(raw, attempt.edits, first),
-        max(0, len(attempt.edits) - LISTED_EDITS),
-        decodedview.value_view(text, attempt.span, edits) if shown_view == "value" else None,
-        decodedview.view(raw, attempt.span, edits, len(text)) if shown_view == "text" else None,
-        hunks,
-        hunks_left,
-        trouble,
-    )
+    return {
+        "views": views,
+        "view": shown_view,
+        "length": len(text),
+        "edits": _edit_lines(raw, attempt.edits, first),
+        "edits_left": max(0, len(attempt.edits) - LISTED_EDITS),
+        "value": decodedview.value_view(text, attempt.span, edits) if shown_view == "value" else None,
+        "decoded": decodedview.view(raw, attempt.span, edits, len(text)) if shown_view == "text" else None,
+        "hunks": hunks,
+        "hunks_left": hunks_left,
+        "trouble": trouble,
+    }
 
 
 def _trouble(text: str, attempt: Attempt, edits: Sequence[Edit]) -> str | None:

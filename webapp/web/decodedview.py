@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from webapp.parsing.drawing import Node, nodes
 from webapp.parsing.edit import Edit, Places, Span, places
@@ -21,43 +22,28 @@ MAX_EDITS = 200
 MAX_HUNKS = 40
 
 
-@dataclass(frozen=True, slots=True)
-class DecodedView:
-    """`edits_left` edits come after the last one drawn."""
-
-    bits: list[DrawnText]
-    length: int
-    edits_left: int
-
-
-@dataclass(frozen=True, slots=True)
-class Hunk:
-    """Lines that differ: the first one's number in the raw text, what stood there, and what was decoded."""
-
-    line: int
-    old: list[DrawnText]
-    new: list[DrawnText]
-
-
-def view(raw: str, span: Span, edits: Sequence[Edit], length: int) -> DecodedView:
-    """The decoded text of `length` code points, with every insertion marked and every removal noted by a caret."""
+def view(raw: str, span: Span, edits: Sequence[Edit], length: int) -> dict[str, Any]:
+    """The decoded text of `length` code points, with every insertion marked and every removal noted by a caret;
+    `edits_left` edits come after the last one drawn."""
     drawn_edits = edits[:MAX_EDITS]
     margin = WHOLE_LENGTH if length <= WHOLE_LENGTH else MARGIN
-    return DecodedView(
-        list(_pieces(raw, span, drawn_edits, 1, margin, old=False)), length, len(edits) - len(drawn_edits)
-    )
+    bits = list(_pieces(raw, span, drawn_edits, 1, margin, old=False))
+    return {"bits": bits, "length": length, "edits_left": len(edits) - len(drawn_edits)}
 
 
-def hunks(raw: str, span: Span, edits: Sequence[Edit]) -> tuple[list[Hunk], int]:
-    """The first hunks of the difference between `raw` at `span` and what `edits` make of it, and how many more."""
+def hunks(raw: str, span: Span, edits: Sequence[Edit]) -> tuple[list[dict[str, Any]], int]:
+    """The first hunks of the difference between `raw` at `span` and what `edits` make of it, and how many more.
+
+    A hunk is lines that differ: the first one's number in the raw text, what stood there, and what was decoded.
+    """
     groups = list(_groups(raw, span, edits))
     shown_hunks, number, at = [], 1, 0
     for lines, first, last in groups[:MAX_HUNKS]:
         number += raw.count("\n", at, lines.start)
         at = lines.start
         drawn_edits = edits[first:last][:MAX_EDITS]
-        sides = [list(_pieces(raw, lines, drawn_edits, first + 1, HUNK_MARGIN, old=old)) for old in (True, False)]
-        shown_hunks.append(Hunk(number, sides[0], sides[1]))
+        old, new = (list(_pieces(raw, lines, drawn_edits, first + 1, HUNK_MARGIN, old=old)) for old in (True, False))
+        shown_hunks.append({"line": number, "old": old, "new": new})
     return shown_hunks, max(0, len(groups) - MAX_HUNKS)
 
 
@@ -131,20 +117,11 @@ class ValueRow:
         return self.size is not None and self.size != 0
 
 
-@dataclass(frozen=True, slots=True)
-class ValueView:
-    """At most `MAX_ROWS` rows of a value that is `length` code points long as text; `cut` where there are more."""
-
-    rows: list[ValueRow]
-    cut: bool
-    length: int
-
-
-def value_view(text: str, span: Span, edits: Sequence[Edit]) -> ValueView:
-    """The tree of what `text` decodes to, which is what `edits` make of the raw `span`."""
+def value_view(text: str, span: Span, edits: Sequence[Edit]) -> dict[str, Any]:
+    """The tree of what `text` decodes to, which is what `edits` make of the raw `span`; `cut` at `MAX_ROWS` rows."""
     parsed_nodes, more = nodes(text, MAX_ROWS)
     mapped = places(span, edits)
-    return ValueView([_row(text, node, mapped) for node in parsed_nodes], more, len(text))
+    return {"rows": [_row(text, node, mapped) for node in parsed_nodes], "cut": more, "length": len(text)}
 
 
 def _row(text: str, node: Node, mapped: Places) -> ValueRow:

@@ -71,6 +71,6 @@ def _found(text: str) -> Iterator[tuple[str, str, str]]:
         yield "session", visible(session.external_id), session_url(session)
     for facet, value in session_list.facet_values(db.session, text, 2 * _EACH):
         yield facet, visible(value), list_filters.with_filters("/sessions", {facet: value})
-    for view in session_list.views_with(db.session, text, _EACH):
+    for view in session_list.views(db.session, text)[:_EACH]:
         yield "saved view", visible(view.name), in_header(f"{url_for('sessions.index')}?{view.content['query']}")
     yield "search", f"search texts for {visible(text)}", url_for("sessions.index", q=text)

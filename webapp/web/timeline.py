@@ -76,23 +76,6 @@ class Lane:
     side: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseBlock:
-    """Turns of one phase, in order: lanes one after the other, and rows of lanes that ran side by side."""
-
-    title: str
-    rows_of_lanes: tuple[tuple[Lane, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Matrix:
-    """Who answered in which round: `cells[speaker][round]` is a turn, or None where nobody spoke."""
-
-    phase: str
-    rounds: tuple[int, ...]
-    cells: Mapping[str, tuple[TurnLine | None, ...]]
-
-
 def rows(
     lines: Sequence[TurnLine], before: datetime | None, marks: Mapping[int, tuple[str, ...]]
 ) -> Iterator[TimelineRow]:
@@ -113,15 +96,18 @@ def _bar(waited: float | None) -> int:
     return min(_WIDEST, max(2, round(_WIDEST * math.log(waited / 0.5) / math.log(7200))))
 
 
-def blocks(rows: Iterable[TimelineRow], is_open: Callable[[int], bool]) -> list[PhaseBlock]:
-    """The rows grouped by phase, in it by call path. An event that names no phase stays where it came."""
+def blocks(rows: Iterable[TimelineRow], is_open: Callable[[int], bool]) -> list[dict[str, Any]]:
+    """The rows grouped by phase, in it by call path. An event that names no phase stays where it came.
+
+    Of a phase are lanes one after the other, and rows of lanes that ran side by side.
+    """
     result, rows = [], list(rows)
     placed_rows = ((*place, row) for place, row in zip(places(row.turn for row in rows), rows, strict=True))
     for title, group in groupby(placed_rows, key=lambda placed: placed[0]):
         lanes: list[tuple[Lane, ...]] = []
         for parallel, run in groupby(group, key=lambda placed: placed[1] is not None and placed[0] != ""):
             lanes += _side_by_side([(place[1], place[2]) for place in run], parallel, is_open)
-        result.append(PhaseBlock(title, tuple(lanes)))
+        result.append({"title": title, "rows_of_lanes": lanes})
     return result
 
 
@@ -161,8 +147,9 @@ def _lane(name: str, lane: Sequence[TimelineRow], is_open: Callable[[int], bool]
     return Lane(name, tuple(items), sum(row.turn.failed for row in lane), side)
 
 
-def matrices(lines: Iterable[TurnLine]) -> list[Matrix]:
-    """For each phase in which several models speak in rounds, who answered when."""
+def matrices(lines: Iterable[TurnLine]) -> list[dict[str, Any]]:
+    """For each phase in which several models speak in rounds, who answered when: a turn, or None where nobody spoke, of
+    each speaker and round."""
     spoken: dict[str, dict[str, dict[int, TurnLine]]] = {}
     for line in lines:
         name = line.agent or line.model
@@ -171,13 +158,13 @@ def matrices(lines: Iterable[TurnLine]) -> list[Matrix]:
     return [matrix for phase, speakers in spoken.items() if (matrix := _matrix(phase, speakers)) is not None]
 
 
-def _matrix(phase: str, speakers: Mapping[str, Mapping[int, TurnLine]]) -> Matrix | None:
+def _matrix(phase: str, speakers: Mapping[str, Mapping[int, TurnLine]]) -> dict[str, Any] | None:
     rounds = sorted({number for turns in speakers.values() for number in turns})
     together = any(sum(number in turns for turns in speakers.values()) > 1 for number in rounds)
     if not 1 < len(speakers) <= _MOST_SPEAKERS or len(rounds) < 2 or not together:
         return None
     cells = {name: tuple(turns.get(number) for number in rounds) for name, turns in speakers.items()}
-    return Matrix(phase, tuple(rounds), cells)
+    return {"phase": phase, "rounds": rounds, "cells": cells}
 
 
 STEP = 100

@@ -83,9 +83,7 @@ def test_sessions_values_and_views_are_found_by_a_part_of_their_names(bring: Bri
     assert [session.external_id for session in sessions.with_id(db, "UN-7", 5)] == ["run-7"]
     assert session_list.facet_values(db, "T_4%", 5) == [("model", "gpt_4%o")]
     assert session_list.facet_values(db, "t.4", 5) == session_list.facet_values(db, "\0\ud800", 5) == []
-    assert [view.name for view in session_list.views_with(db, "min", 5)] == ["Mine"] and session_list.views_with(
-        db, "%", 5
-    ) == []
+    assert [view.name for view in session_list.views(db, "min")] == ["Mine"] and session_list.views(db, "%") == []
 
 
 def key(db: orm.Session, external_id: str) -> str:
@@ -165,7 +163,7 @@ def several(bring: Bring) -> None:
 def walk(db: orm.Session, filters: Filters, name: str, position: int, forward: bool) -> list[tuple[str, int]]:
     places, session = [], sessions.find(db, name)
     while place := debugger_queries.failed_beside(db, filters, session, position, forward):
-        session, position = place.session, place.position
+        session, position = place
         places.append((session.external_id, position))
     return places
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
+from types import SimpleNamespace
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,7 +16,6 @@ from webapp.store.db.ids import batched
 from webapp.store.models import Label, Turn, is_response
 from webapp.store.sessions import responses
 from webapp.store.sessions.filters import BadFilter, Filters
-from webapp.store.sessions.responses import ResponseLine
 
 BY = {"group": "failure group", "model": "model", "cause": "cause"}
 NONE = {"group": "no failure group", "model": "no model named", "cause": "no cause given"}
@@ -25,18 +24,11 @@ GROUPED = 5_000
 _AT_ONCE = 500
 
 
-@dataclass(frozen=True, slots=True)
-class CellPage:
-    """`groups` counts the values of `by` over the first `grouped` responses of the cell, all of them unless `cut`.
+CellPage = SimpleNamespace
+"""`groups` counts the values of `by` over the first `grouped` responses of the cell, all of them unless `cut`.
 
-    A line is a response of the cell with the verdicts of both profiles, None where one was not run, and its value.
-    """
-
-    lines: list[tuple[ResponseLine, str | None, str | None, str]]
-    next: int | None
-    groups: list[tuple[str, int]]
-    grouped: int
-    cut: bool
+A line is a response of the cell with the verdicts of both profiles, None where one was not run, and its value.
+"""
 
 
 def page(
@@ -72,7 +64,8 @@ def page(
     turn_ids = list(chosen)[:limit]
     following = turn_ids[-1] if len(chosen) > limit else None
     groups = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return CellPage(_lines(db, turn_ids, chosen, pair), following, groups, len(grouped), cut)
+    lines = _lines(db, turn_ids, chosen, pair)
+    return CellPage(lines=lines, next=following, groups=groups, grouped=len(grouped), cut=cut)
 
 
 def _ids(db: orm.Session, pair: tuple[str, str], cell: str, filters: Filters, after: int) -> Iterator[int]:

@@ -114,26 +114,9 @@ def lines(
     return _lines(db, by_turn)
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileChange:
+def change(db: orm.Session, before: str, after: str, *, limit: int = 50) -> SimpleNamespace:
     """What going from one profile to another does to the labelled responses: what it fixes and what it breaks, as
-    numbers and as the first of them."""
-
-    same: int
-    fixes: int
-    breaks: int
-    differently_wrong: int
-    fixed: list[Line]
-    broken: list[Line]
-
-    @property
-    def compared(self) -> int:
-        """How many responses were read by both; with none there is nothing to say."""
-        return self.same + self.fixes + self.breaks + self.differently_wrong
-
-
-def change(db: orm.Session, before: str, after: str, *, limit: int = 50) -> ProfileChange:
-    """Compare two profiles, response by response; `differently_wrong` counts those that are wrong both ways."""
+    numbers and as the first of them; `differently_wrong` counts those that are wrong both ways, `compared` all."""
     parsing.profile(before), parsing.profile(after)
     compared.refresh(db)
     counts: Counter[str] = Counter()
@@ -145,8 +128,15 @@ def change(db: orm.Session, before: str, after: str, *, limit: int = 50) -> Prof
         counts[became] += 1
         if became in by_turn and len(by_turn[became]) < limit:
             by_turn[became][turn_id] = results[after], _dimensions(model, cause, results[after])
-    numbers = (counts["same"], counts["fixed"], counts["broken"], counts["other"])
-    return ProfileChange(*numbers, _lines(db, by_turn["fixed"]), _lines(db, by_turn["broken"]))
+    return SimpleNamespace(
+        compared=counts.total(),
+        same=counts["same"],
+        fixes=counts["fixed"],
+        breaks=counts["broken"],
+        differently_wrong=counts["other"],
+        fixed=_lines(db, by_turn["fixed"]),
+        broken=_lines(db, by_turn["broken"]),
+    )
 
 
 def _became(results: Results, before: str, after: str) -> str:

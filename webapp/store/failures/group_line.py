@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import lru_cache
 from math import sqrt
 from operator import itemgetter
@@ -17,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import jsontext
-from webapp.store.failures.scope import Coverage, Scope
+from webapp.store.failures.scope import Scope
 from webapp.store.models import FacetValue, FailedResponse, Label, SessionFacet
 
 COLUMNS = (FailedResponse.tokens_in, FailedResponse.tokens_out, FailedResponse.cost, FailedResponse.seconds)
@@ -48,22 +47,12 @@ than chance. `merged` are the keys that people made part of it.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
-    """A page of groups, those that are new, seen again or growing first. `total` groups hold `count` responses.
+Groups = SimpleNamespace
+"""A page of groups, those that are new, seen again or growing first. `total` groups hold `count` responses.
 
-    `coverage` says of how many responses; `range` is what `series` goes over, None where nothing failed; `window` what
-    is meant by new.
-    """
-
-    groups: list[GroupLine]
-    next: str | None
-    total: int
-    count: int
-    new: int
-    coverage: Coverage
-    range: tuple[datetime, datetime] | None
-    window: tuple[datetime, datetime]
+`coverage` says of how many responses; `range` is what `series` goes over, None where nothing failed; `window` what is
+meant by new.
+"""
 
 
 Z = 1.959963984540054

@@ -53,14 +53,14 @@ def page(
     for line in chosen[start : start + limit]:
         line.example = examples_by_turn.get(newest[line.key])
     return Groups(
-        chosen[start : start + limit],
-        str(start + limit) if len(chosen) > start + limit else None,
-        len(chosen),
-        sum(line.count for line in all_lines),
-        len(new),
-        lines.coverage,
-        None if lines.range is None else (moment(lines.range[0]), moment(lines.range[1])),
-        (moment(lines.window[0]), moment(lines.window[1])),
+        groups=chosen[start : start + limit],
+        next=str(start + limit) if len(chosen) > start + limit else None,
+        total=len(chosen),
+        count=sum(line.count for line in all_lines),
+        new=len(new),
+        coverage=lines.coverage,
+        range=None if lines.range is None else (moment(lines.range[0]), moment(lines.range[1])),
+        window=(moment(lines.window[0]), moment(lines.window[1])),
     )
 
 

@@ -135,7 +135,8 @@ def labelled(db: orm.Session, spec: Spec) -> list[int]:
     """The turns of the whole queue that have a label."""
     labels = sa.select(Label.turn_id).distinct()
     if spec.kind == GROUPS:
-        return _labelled_of_groups(db)
+        people = db.scalars(sa.select(Label.author).distinct()).all()  # each has a queue of their own
+        return sorted({number for one in people for number in _labelled_by(db, one) & {*_of_groups(db, one)}})
     if spec.kind in (GROUP, SAMPLE):
         return sorted(set(of(db, spec).turn_ids).intersection(db.scalars(labels)))
     return list(db.scalars(labels.where(Label.turn_id.in_(_selected(db, spec).order_by(None)))))
@@ -213,12 +214,6 @@ def _of_groups(db: orm.Session, author: str) -> list[int]:
     )
     order = (ranked.c.others, ranked.c.count.desc(), ranked.c.key)
     return list(db.scalars(sa.select(ranked.c.turn_id).where(ranked.c.place == 1).order_by(*order).limit(MOST)))
-
-
-def _labelled_of_groups(db: orm.Session) -> list[int]:
-    """What each person has labelled of their own queue of failure groups."""
-    authors = db.scalars(sa.select(Label.author).distinct()).all()
-    return sorted({number for author in authors for number in _labelled_by(db, author) & {*_of_groups(db, author)}})
 
 
 def _of_sample(db: orm.Session, spec: Spec) -> list[int]:

@@ -160,4 +160,5 @@ def failed_beside(
 
 def _within(db: orm.Session, session: Session, position: int, forward: bool) -> int | None:
     near = turns.neighbours(db, session, position)
-    return near.next_failed if forward else near.previous_failed
+    failed: int | None = near.next_failed if forward else near.previous_failed
+    return failed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Any, TypeVar
 
@@ -61,31 +61,23 @@ class Counts:
     of: int
 
 
-@dataclass(slots=True)
-class Counted:
-    """What was counted in time; `cut` names the facets that were not, and `counts` is None where that was cut too."""
-
-    counts: Counts | None = None
-    facets: dict[str, Facet] = field(default_factory=dict)
-    cut: tuple[str, ...] = ()
-
-
-def counted(db: orm.Session, view: View) -> Counted:
-    """Counts and facets of a view, as far as they are counted within `LIMIT`."""
-    result, by_name = Counted(), dict[str, Mapping[str, int]]()
+def counted(db: orm.Session, view: View) -> tuple[Counts | None, dict[str, Facet], tuple[str, ...]]:
+    """Counts of a view and its facets, as far as they are counted within `LIMIT`, and the names of the other facets."""
+    numbers, by_name, cut = None, dict[str, Mapping[str, int]](), tuple[str, ...]()
     try:
         with within(db.connection(), LIMIT):
-            result.counts = counts(db, view)
-            for names, values in _by_name(db, view, result.counts):
+            numbers = counts(db, view)
+            for names, values in _by_name(db, view, numbers):
                 by_name |= {name: values.get(name, {}) for name in names}
     except TookTooLong:
-        result.cut = tuple(name for name in FACETS if name not in by_name)
+        cut = tuple(name for name in FACETS if name not in by_name)
+    facets = dict[str, Facet]()
     for name in FACETS:
         chosen = getattr(view.filters, name)
         most, more = top(by_name.get(name, {}), chosen)
         if most and name in by_name:
-            result.facets[name] = Facet(name, most, more, chosen)
-    return result
+            facets[name] = Facet(name, most, more, chosen)
+    return numbers, facets, cut
 
 
 def counts(db: orm.Session, view: View) -> Counts:

@@ -39,23 +39,13 @@ the value that `under` read, or else `fencepost`, may be another.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ResponsePage:
-    """`total` responses match; with `at_least` those that were counted before the budget ended. `of` are in the store.
+ResponsePage = SimpleNamespace
+"""`total` responses match; with `at_least` those that were counted before the budget ended. `of` are in the store.
 
-    `looked_at` of them were gone through for this page, and with `is_cut` the budget ended it, so that `next` may lead
-    to more even where `responses` is empty. `coverage` says how far the profile looked under was run over what the
-    other filters leave, None where that is each session's own.
-    """
-
-    responses: list[ResponseLine]
-    next: str | None
-    total: int
-    at_least: bool
-    of: int
-    looked_at: int
-    is_cut: bool
-    coverage: facets.ProfileCoverage | None
+`looked_at` of them were gone through for this page, and with `is_cut` the budget ended it, so that `next` may lead to
+more even where `responses` is empty. `coverage` says how far the profile looked under was run over what the other
+filters leave, None where that is each session's own.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +75,16 @@ def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: 
         if looked_at >= LOOKED_AT:
             last = block.end
             break
+    total, at_least = count(db, view)
     return ResponsePage(
-        list(lines(db, filters, [row.turn_id for row in rows[:limit]]).values()),
-        None if last is None else _cursor(db, filters.sort, *last),
-        *count(db, view),
-        _sum(db, Session.response_count, listed),
-        looked_at,
-        last is not None and len(rows) <= limit,
-        facets.coverage_of(db, view),
+        responses=list(lines(db, filters, [row.turn_id for row in rows[:limit]]).values()),
+        next=None if last is None else _cursor(db, filters.sort, *last),
+        total=total,
+        at_least=at_least,
+        of=_sum(db, Session.response_count, listed),
+        looked_at=looked_at,
+        is_cut=last is not None and len(rows) <= limit,
+        coverage=facets.coverage_of(db, view),
     )
 
 
@@ -235,7 +227,9 @@ _line = sa.select(
 
 def _response_line(row: Any) -> ResponseLine:
     line = ResponseLine(**row._mapping)
-    line.failed, line.length, line.preview = bool(row.failed), row.length or 0, preview(bytes(row.head or b""))
+    line.failed = bool(row.failed)
+    line.length = row.length or 0
+    line.preview = preview(bytes(row.head or b""))
     line.rescued = line.failed and row.fencepost in READABLE and row.contract not in MISFITS
     doubtful = row.doubtful or (row.ours_doubtful if line.rescued else None) or {}
     line.flags = tuple(map(Flag.from_dict, doubtful.get("flags", ())))

@@ -51,16 +51,9 @@ def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: 
     in_view = sessions.view(db, filters, limit)
     found = sessions.hits_in(db, in_view, after, limit)
     lines = _lines(db, found.ids)
-    counts = facets.counted(db, in_view)
-    return Page(
-        list(lines.values()),
-        found.next,
-        counts.counts,
-        counts.facets,
-        {line.key: found.matches[number] for number, line in lines.items() if number in found.matches},
-        in_view.open_ended,
-        counts.cut,
-    )
+    counts, of_facets, cut = facets.counted(db, in_view)
+    matches = {line.key: found.matches[number] for number, line in lines.items() if number in found.matches}
+    return Page(list(lines.values()), found.next, counts, of_facets, matches, in_view.open_ended, cut)
 
 
 def _lines(db: orm.Session, ids: list[int]) -> dict[int, Session]:
@@ -104,14 +97,10 @@ def save_view(db: orm.Session, name: str, query: str, *, author: str) -> SavedIt
     return next(view for view in views(db) if view.name == name)
 
 
-def views(db: orm.Session) -> list[SavedItem]:
-    """All of them, by name."""
-    return sorted(saved.every(db, _VIEW), key=lambda view: (view.name.casefold(), view.name))
-
-
-def view_named(db: orm.Session, name: str) -> SavedItem | None:
-    """The view of that name, if there is one."""
-    return saved.find(db, _VIEW, name.strip())
+def views(db: orm.Session, text: str = "") -> list[SavedItem]:
+    """Those that have the text in their names, by name."""
+    named = (view for view in saved.every(db, _VIEW) if text.lower() in view.name.lower())
+    return sorted(named, key=lambda view: (view.name.casefold(), view.name))
 
 
 def remove_view(db: orm.Session, view_id: int) -> SavedItem | None:
@@ -132,8 +121,3 @@ def facet_values(db: orm.Session, text: str, most: int) -> list[tuple[str, str]]
     has_text = sa.func.lower(FacetValue.value).contains(short(text.lower(), LONGEST), autoescape=True)
     query = query.where(FacetValue.name.in_(_VALUES_OF), has_text, is_listed)
     return [(row.name, row.value) for row in db.execute(query.order_by(FacetValue.value).limit(most))]
-
-
-def views_with(db: orm.Session, text: str, most: int) -> list[SavedItem]:
-    """Saved views that have the text in their names."""
-    return [view for view in views(db) if text.lower() in view.name.lower()][:most]

@@ -18,6 +18,7 @@ from webapp.store.models import MODEL_KINDS, Declaration, FacetValue, Session, S
 
 _NEWEST, _LONGEST, _MOST = 30, 1_000, 2_000
 """sessions in which calls of the same tool are looked for, turns of one of them, and calls and results, at most"""
+_NOTHING = object()
 _LEAST = 20
 """calls that worked, before anything is said of another"""
 _KINDS = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
@@ -83,8 +84,8 @@ def declared_of(db: orm.Session, turn: Turn) -> dict[str, Any] | None:
 
 def _like_others(contract: Contract, raw: str, worked: Iterable[str]) -> Contract:
     """A `not_declared` contract with what is other in `raw` than in the arguments that `worked`: it is never broken."""
-    value, examples = _object(raw), [example for example in map(_object, worked) if example is not None]
-    if contract.state != "not_declared" or value is None or len(examples) < _LEAST:
+    value, examples = _read(raw), [example for example in map(_read, worked) if isinstance(example, dict)]
+    if contract.state != "not_declared" or not isinstance(value, dict) or len(examples) < _LEAST:
         return contract
     fit = fitted(raw, value, json.dumps(_schema(examples)), Contract("kept", contract.tool, "learned"))
     if fit.state == "not_checked":
@@ -103,12 +104,12 @@ def _schema(values: list[dict[str, Any]]) -> dict[str, Any]:
     return {"required": required, "properties": {key: {"type": sorted(types)} for key, types in kinds.items()}}
 
 
-def _object(raw: str) -> dict[str, Any] | None:
+def _read(raw: str | None) -> Any:
+    """The value of a text; `_NOTHING` where it is no JSON."""
     try:
-        value = json.loads(raw)
+        return json.loads(raw or "")
     except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+        return _NOTHING
 
 
 WORDS = {
@@ -139,7 +140,7 @@ def stop_words(db: orm.Session, turn: Turn) -> str | None:
     if turn.stop == "length" and (reported := stop(turn.stop_said)) and reported.reason != "length":
         cap = f"its cap, {turn.tokens_out:,}" if turn.tokens_out else "its cap"
         return f"the answer has exactly as many tokens as {cap}, and the log says `{reported.said}`"
-    if turn.stop == "length" and _is_json(turn.raw):
+    if turn.stop == "length" and _read(turn.raw) is not _NOTHING:
         return f"{words} (`{turn.stop_said}`), and complete by chance"
     return f"{words} (`{turn.stop_said}`)"
 
@@ -147,11 +148,3 @@ def stop_words(db: orm.Session, turn: Turn) -> str | None:
 def _has_call(db: orm.Session, turn: Turn) -> bool:
     of_answer = (Turn.session_id == turn.session_id, Turn.entry == turn.entry, Turn.kind == "tool_call")
     return db.scalar(sa.select(sa.exists().where(*of_answer))) is True
-
-
-def _is_json(raw: str | None) -> bool:
-    try:
-        json.loads(raw or "")
-    except (ValueError, RecursionError):
-        return False
-    return True

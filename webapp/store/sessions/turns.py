@@ -53,16 +53,6 @@ class TurnDetail:
     rescued: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
-    """Positions beside a turn, None at the ends; the failed ones are the nearest on either side."""
-
-    previous: int | None
-    next: int | None
-    previous_failed: int | None
-    next_failed: int | None
-
-
 def timeline(
     db: orm.Session, session: Session, *, first: int = 0, count: int | None = None, viewer: str | None = None
 ) -> list[TurnLine]:
@@ -122,23 +112,31 @@ def outcome(turn: Any, home: str | None, ours: str | None, contract: str | None)
     return failed, failed and ours in READABLE and contract not in MISFITS
 
 
-def neighbours(db: orm.Session, session: Session, position: int) -> Neighbours:
-    """The positions before and after `position`, and the nearest failed ones."""
-    previous = position - 1 if 0 < position <= session.turn_count else None
-    following = position + 1 if position + 1 < session.turn_count else None
+def neighbours(db: orm.Session, session: Session, position: int) -> SimpleNamespace:
+    """The positions before and after `position`, and the nearest failed ones; None at the ends."""
+    near = SimpleNamespace(
+        previous=position - 1 if 0 < position <= session.turn_count else None,
+        next=position + 1 if position + 1 < session.turn_count else None,
+        previous_failed=None,
+        next_failed=None,
+    )
     if not session.failed_count:
-        return Neighbours(previous, following, None, None)
+        return near
     query = written(session, sa.select(Turn.position)).where(has_failed_here(session)).limit(1)
     before = query.where(Turn.position < position).order_by(Turn.position.desc())
     after = query.where(Turn.position > position).order_by(Turn.position)
-    return Neighbours(previous, following, db.scalar(before), db.scalar(after))
+    near.previous_failed = db.scalar(before)
+    near.next_failed = db.scalar(after)
+    return near
 
 
 def _line(row: sa.Row[*tuple[Any, ...]], copies: dict[int, int], judgements: dict[int, str]) -> TurnLine:
     line = TurnLine(**row._mapping)
     line.failed, line.rescued = outcome(row, row.home, row.fencepost, row.contract)
-    line.duplicates, line.judgement = copies.get(row.id, 0), judgements.get(row.id)
-    line.preview, line.length = None if row.head is None else preview(bytes(row.head)), row.length or 0
+    line.duplicates = copies.get(row.id, 0)
+    line.judgement = judgements.get(row.id)
+    line.preview = None if row.head is None else preview(bytes(row.head))
+    line.length = row.length or 0
     return line
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import islice, pairwise
+from itertools import accumulate, islice, pairwise
 from math import erfc, log, sqrt
 
 import sqlalchemy as sa
@@ -125,7 +125,8 @@ def change(samples: dict[str, list[Point]]) -> Change | None:
 def _within(model: str, samples: Sequence[Point]) -> Change | None:
     """The likeliest change within a model's sessions; its chance counts every place where it could have been."""
     ordered = sorted(samples, key=lambda sample: sample.at)
-    responses, failed = (_sums(getattr(sample, name) for sample in ordered) for name in ("responses", "failed"))
+    responses = list(accumulate((sample.responses for sample in ordered), initial=0))
+    failed = list(accumulate((sample.failed for sample in ordered), initial=0))
     places = [at for at in range(_LEAST, len(ordered) - _LEAST + 1) if ordered[at].at != ordered[at - 1].at]
     if not places:
         return None
@@ -198,13 +199,6 @@ def _likelihood(of: int, count: int) -> float:
 
 def _total(samples: Sequence[Point]) -> tuple[int, int]:
     return sum(sample.responses for sample in samples), sum(sample.failed for sample in samples)
-
-
-def _sums(numbers: Iterable[int]) -> list[int]:
-    sums = [0]
-    for number in numbers:
-        sums.append(sums[-1] + number)
-    return sums
 
 
 def _series(model: str, samples: Sequence[Point], edges: Sequence[datetime]) -> Series:

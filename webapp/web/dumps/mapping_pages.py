@@ -10,7 +10,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.dumps.mappings import FIELDS, BadMapping, guessed, outline, paths_of, records
 from webapp.dumps.opening import head_of
-from webapp.dumps.records import Problem, SessionStart, Turn
+from webapp.dumps.records import SessionStart
 from webapp.extensions import db
 from webapp.store.ingest.result import problem_dict
 from webapp.store.jobs import mappings as store
@@ -18,6 +18,7 @@ from webapp.store.models import SavedItem
 from webapp.store.sessions import dumps as dump_store
 from webapp.web.answers import page
 from webapp.web.api.operation import json, json_object, operation, refused
+from webapp.web.api.shapes import filled
 from webapp.web.dumps import uploads
 
 blueprint = Blueprint("mappings", __name__)
@@ -117,7 +118,7 @@ def suggest(dump_id: str) -> Answer:
     with store.beginning(current_app.config["SETTINGS"], dump.sha256) as (path, _):
         head = head_of(path, dump.filename)
     places = outline(records(head))
-    return jsonify(mapping=guessed(head), paths=[{"path": place.path, "text": place.text} for place in places]), 200
+    return jsonify(filled("suggestion", None, mapping=guessed(head), paths=places)), 200
 
 
 @api_blueprint.post("/api/dumps/<dump_id>/mapping")
@@ -143,20 +144,10 @@ def read(dump_id: str) -> Answer:
         return refused("bad_mapping", str(bad), "mapping")
     if body.get("dry_run") is True:
         with store.beginning(current_app.config["SETTINGS"], dump.sha256) as (path, whole):
-            return jsonify(preview=_preview(store.preview(path, dump.filename, fields, whole=whole))), 200
+            preview = store.preview(path, dump.filename, fields, whole=whole)
+        shapes = ("session_start" if isinstance(record, SessionStart) else "turn_start" for record in preview.records)
+        records = [filled(shape, record) for shape, record in zip(shapes, preview.records, strict=True)]
+        problems = [problem_dict(problem) for problem in preview.problems]
+        return jsonify(preview=filled("previewed", preview, records=records, problems=problems)), 200
     db.session.rollback()
     return uploads.queued([uploads.queue_kept(dump, fields)])
-
-
-def _preview(preview: store.Preview) -> dict[str, Any]:
-    return {
-        "records": [_record(record) for record in preview.records],
-        "problems": [problem_dict(problem) for problem in preview.problems if isinstance(problem, Problem)],
-        "error": preview.error,
-    }
-
-
-def _record(record: SessionStart | Turn) -> dict[str, Any]:
-    if isinstance(record, SessionStart):
-        return {"session": record.external_id}
-    return {"kind": record.kind, "raw": record.raw, "model": record.model}

@@ -229,13 +229,9 @@ def _reason() -> str:
     return request.form.get("reason", "").strip()
 
 
-def _date(text: str) -> datetime:
-    return datetime.fromisoformat(text).replace(tzinfo=UTC)
-
-
 _READ: dict[str, tuple[Callable[[str], Any], str]] = {
     "grows": (float, "a number, such as 2"),
-    "until": (_date, "a date, such as 2026-12-31"),
+    "until": (lambda text: datetime.fromisoformat(text).replace(tzinfo=UTC), "a date, such as 2026-12-31"),
 }
 """until when a group may be ignored: how it is read, and what it must be"""
 

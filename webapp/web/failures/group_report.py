@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from webapp.store.failures.group_line import GroupLine, Rate
@@ -30,25 +29,18 @@ def percent(share: float) -> str:
 WIDTH = 1000.0
 
 
-@dataclass(frozen=True, slots=True)
-class RateChart:
-    """`most` is the rate at the top; `lines` are SVG points by series; a flag is where something began."""
+def chart(incident: Incident, filters: Filters, kinds: Iterable[GroupLine] = ()) -> dict[str, Any] | None:
+    """None where there is nothing to draw; `kinds` are failure groups, of which the new ones are flags.
 
-    incident: Incident
-    most: float
-    steps: list[dict[str, Any]]
-    lines: list[str]
-    flags: list[dict[str, Any]]
-
-
-def chart(incident: Incident, filters: Filters, kinds: Iterable[GroupLine] = ()) -> RateChart | None:
-    """None where there is nothing to draw; `kinds` are failure groups, of which the new ones are flags."""
+    `most` is the rate at the top; `lines` are SVG points by series; a flag is where something began.
+    """
     if not incident.steps:
         return None
     rates = [count / of for series in incident.series for of, count in series.points if of]
     most = max([0.1, *rates])
     lines = [_line(series.points, most) for series in incident.series]
-    return RateChart(incident, most, _steps(incident, filters), lines, _flags(incident, kinds))
+    steps, flags = _steps(incident, filters), _flags(incident, kinds)
+    return {"incident": incident, "most": most, "steps": steps, "lines": lines, "flags": flags}
 
 
 def _line(points: Sequence[tuple[int, int]], most: float) -> str:
@@ -83,12 +75,11 @@ def _flags(incident: Incident, kinds: Iterable[GroupLine]) -> list[dict[str, Any
     news = [*incident.news, *((kind.known_since, f"new: {kind.title}") for kind in new)]
     if (change := incident.change) is not None and not change.is_new:
         news.append((change.since, "change"))
-    return [_flag(when, words, start, end) for when, words in sorted(news)]
-
-
-def _flag(when: datetime, words: str, start: datetime, end: datetime) -> dict[str, Any]:
-    share = (when - start) / max(end - start, timedelta(microseconds=1))
-    return {"x": round(WIDTH * min(1.0, max(0.0, share)), 1), "words": f"{when:%-d %b %H:%M} {words}"}
+    whole = max(end - start, timedelta(microseconds=1))
+    return [
+        {"x": round(WIDTH * min(1.0, max(0.0, (when - start) / whole)), 1), "words": f"{when:%-d %b %H:%M} {words}"}
+        for when, words in sorted(news)
+    ]
 
 
 def spark_bars(series: Sequence[int]) -> str:

@@ -123,13 +123,14 @@ views_blueprint = Blueprint("views", __name__)
 def save() -> AnyResponse:
     query = request.form.get("query", "")
     try:
-        before, seen = session_list.view_named(db.session, request.form.get("name", "")), request.form.get("seen")
+        name, seen = request.form.get("name", "").strip(), request.form.get("seen")
+        before = next((view for view in session_list.views(db.session) if view.name == name), None)
         if before and seen is not None and before.made_at.isoformat() > seen:
             raise session_list.BadView(
                 f"{before.author or 'somebody'} has saved another view of that name in the meantime"
             )
         instead = f", in place of the one that {before.author or 'nobody'} saved" if before else ""
-        view = session_list.save_view(db.session, request.form.get("name", ""), query, author=author())
+        view = session_list.save_view(db.session, name, query, author=author())
         flash(f"Saved as {visible(view.name)}{visible(instead)}.")
     except session_list.BadView as error:
         flash(f"Not saved: {error}.")
