@@ -28,7 +28,7 @@ from webapp.store.sessions.dumps import DumpLine, line
 from webapp.store.write.session_state import SessionInput, SessionOutcome
 
 OWN_FORMAT = "fencepost"
-MOST_TEXT = 96 * 1024
+MOST_TEXT = 160 * 1024
 """characters of sessions that are written in one transaction; a longer one is appended piece by piece"""
 MOST_SESSIONS = 16
 MOST_SECONDS = 0.25
@@ -50,7 +50,6 @@ class DumpIngest:
     again: DumpLine | None = None
     mapping: Mapping[str, str] | None = None
     watch: Progress = field(default_factory=Progress)
-    dump_id: int | None = None
     replaced: str | None = None
     """the hash of the shorter dump of the same recording, whose place this one takes"""
     noted_at: float = 0.0
@@ -64,7 +63,7 @@ class DumpIngest:
 
     def __post_init__(self) -> None:
         self.counts = IngestCounts(self.watch)
-        self.dump_id = self.watch.dump = self.again.id if self.again else None
+        self.watch.dump = self.again.id if self.again else None
         self._find_dump = sa.select(Dump.id).where(Dump.sha256 == self.spooled.sha256)
 
     def run(self) -> IngestResult:
@@ -105,7 +104,7 @@ class DumpIngest:
         self.format = self.watch.format = self.format or reading.sniff(path, self.filename)
         if self.format != OWN_FORMAT:
             with database.writing(self.engine) as connection:
-                self.dump_id = self.watch.dump = self._dump(connection)
+                self.watch.dump = self._dump(connection)
         how: dict[str, Any] = {"format": self.format, "mapping": self.mapping}
         records = reading.read(path, self.filename, **how, on_progress=self.watch.advance)
         try:
@@ -153,7 +152,7 @@ class DumpIngest:
 
     def _only_repeats(self) -> bool:
         """Whether this is a dump that Fencepost wrote, and everything in it is still here."""
-        if self.format != OWN_FORMAT or self.dump_id is not None or not self.counts.sessions:
+        if self.format != OWN_FORMAT or self.watch.dump is not None or not self.counts.sessions:
             return False
         with self.engine.connect() as connection:
             return connection.scalar(self._find_dump) is None
@@ -161,14 +160,14 @@ class DumpIngest:
     def _committed(self, outcomes: Outcomes) -> None:
         """Count what became of sessions, now that it is sure."""
         self.counts.stored(outcomes)
-        if self.dump_id is None and any(outcome.what != "found" for _, outcome in outcomes):
+        if self.watch.dump is None and any(outcome.what != "found" for _, outcome in outcomes):
             with self.engine.connect() as connection:
-                self.dump_id = self.watch.dump = connection.scalar(self._find_dump)
+                self.watch.dump = connection.scalar(self._find_dump)
 
     def _dump(self, connection: sa.Connection) -> int:
         """The dump's row, made (or taken up again after a failure) when the first thing is written."""
-        if self.dump_id is not None:
-            return self.dump_id
+        if self.watch.dump is not None:
+            return self.watch.dump
         values: dict[str, Any] = {
             "filename": self.filename,
             "format": self.format and self.format[:64],
@@ -196,7 +195,7 @@ class DumpIngest:
 
     def _link(self, connection: sa.Connection, outcomes: Outcomes) -> None:
         """Link sessions to the dump; now and then note how far the reading is, for who looks at the dump."""
-        if self.dump_id is None and all(outcome.what == "found" for _, outcome in outcomes):
+        if self.watch.dump is None and all(outcome.what == "found" for _, outcome in outcomes):
             return
         dump = self._dump(connection)
         dumps.link(connection, dump, {outcome.id: outcome.new_turns for _, outcome in outcomes})
@@ -206,7 +205,7 @@ class DumpIngest:
 
     def _finish(self, error: Mapping[str, str | None] | None) -> DumpLine:
         with database.writing(self.engine) as connection:
-            dump_id = self.dump_id = self.watch.dump = self._dump(connection)
+            dump_id = self.watch.dump = self._dump(connection)
             values = {
                 **self.counts.columns(),
                 "format": self.format and self.format[:64],
