@@ -73,11 +73,17 @@ def remove_unused_declarations(engine: sa.Engine) -> int:
 Row = dict[str, Any]
 
 _LARGEST = 2**63
-_NUMBERS = [name for name in SAME_IN_TURNS if isinstance(StoredTurn.__table__.c[name].type, sa.Integer | sa.Float)]
+
+
+def _fitting(number: Any, _dialect: Any) -> Any:
+    """A number as a column holds it; where none does, it is in `source` and nowhere else."""
+    return None if isinstance(number, int) and not -_LARGEST <= number < _LARGEST else number
+
+
 _encoders: dict[str, Callable[[Any, Any], Any]] = {
-    column.name: column.type.process_bind_param
+    column.name: column.type.process_bind_param if isinstance(column.type, sa.TypeDecorator) else _fitting
     for column in StoredTurn.__table__.columns
-    if isinstance(column.type, sa.TypeDecorator)
+    if isinstance(column.type, sa.TypeDecorator | sa.Integer | sa.Float)
 }
 
 
@@ -93,7 +99,6 @@ def turn_row(turn: Turn, *, first: bool = False) -> Row:
     """
     declaration = declared(turn.declared)
     row: Row = {name: getattr(turn, name) for name in SAME_IN_TURNS}
-    row |= {name: None for name in _NUMBERS if not _fits(row[name])}
     row |= {
         "recorded_failure": turn.failure,
         "raw_sha256": None if turn.raw is None else hashlib.sha256(encoded(turn.raw)).digest(),
@@ -102,7 +107,7 @@ def turn_row(turn: Turn, *, first: bool = False) -> Row:
         "stop": turn.stop and turn.stop.reason,
         "stop_said": turn.stop and turn.stop.said,
     }
-    return row | {name: encode(row[name], None) for name, encode in _encoders.items() if row[name] is not None}
+    return row | {name: encode(row[name], None) for name, encode in _encoders.items() if row.get(name) is not None}
 
 
 def entry_digest(turn: Turn) -> bytes:
@@ -145,11 +150,6 @@ def _trace(trace: Trace) -> bytes:
         bare = {**trace.as_dict(), "values": [None] * len(trace.values), "exhausted": True}
         text = jsontext.dumps(bare)
     return types.pack(text.encode("ascii"))
-
-
-def _fits(number: Any) -> bool:
-    """Whether a column holds a number; where none does, it is in `source` and nowhere else."""
-    return not isinstance(number, int) or -_LARGEST <= number < _LARGEST
 
 
 def value_digest(values: Sequence[Any]) -> int | None:
