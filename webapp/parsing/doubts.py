@@ -25,7 +25,7 @@ _BETWEEN_KEYS = _MOVED | swallowed.QUOTES
 _strings = later(r"""["']\s*,\s*(["'])[^"'\n]{1,80}+\1\s*\Z""")
 _key = later(r"""["']\s*:""")
 _string = later(r""",\s*["']""")
-_signed = later(r"""[~-][*`_~^.|-]{0,2}+\s*+-?\d|(?<=\d)-|[<\\]["']|(?<![\w"}\]])\#""")
+_signed = later(r"""[~-][*`_~^.|-]{0,2}+\s*+-?\d|(?<=\d)-|<["']|\\"(?![^"\n]{0,80}+"\s*:)|(?<![\w"}\]])\#""")
 """A mark that may be of the number beside it, or of the string behind it."""
 _pair = later(rf"(?:\A|[:,\[]\s*)(?P<pair>\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+(?:,\s*+(?:{SCALAR}|'[^'\n]*+')\s*+)?+\}})")
 """An object of a pair of values, or of one, which may be a set or lack what follows the key."""
@@ -40,7 +40,7 @@ _ends_within = later(
     rf"""[{TYPESET}][^"“”’′«»」』\n]{{0,200}}+[“”’′«»」』](?!\s{{0,9}}+")[^":{{}}\[\]\n]{{1,200}}+"\s{{0,9}}+[,:}}\]]"""
 )
 """A string between a quote of typography and a plain one, in which the first one's own closer stands."""
-_glued_item = later(r'(?<=")"(?![^"\n]{0,100}+"\s{0,9}+:)|(?<=\w)\[|(?<=")\d')
+_glued_item = later(r'(?<=")"(?![^"\n]{0,100}+"\s{0,9}+:)|(?<=\w)\[|(?<=")\d|:(?!\s*"[^"\n]{0,80}+"\s*:)')
 _plain_string = later(r"""[fFrR](["'])[^"'\\{\n]*+\1|[bBuU]"[^"'\\\n]*+\"""")
 """A string with a prefix that nothing in it asks for: the letter may be of it."""
 _string_or_key = later(rf"({STRING})(\s*+:)?")
@@ -109,7 +109,7 @@ def _is_listed(raw: str, edit: Edit) -> bool:
 _ASKED: dict[str, Callable[[str, Edit], object]] = {
     "square_object": lambda raw, edit: _lone_pair.match(raw, edit.span.start),
     "missing_colon": _is_listed,
-    "missing_comma": lambda raw, edit: edit.old == ":" or _glued_item.match(raw, edit.span.start),
+    "missing_comma": lambda raw, edit: _glued_item.match(raw, edit.span.start),
     "missing_quote": lambda _, edit: edit.old,
     "string_prefix": lambda raw, edit: _plain_string.match(raw, edit.span.start),
     "bad_escape": swallowed.is_before_quote,

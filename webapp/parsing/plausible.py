@@ -124,7 +124,7 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) ->
 
 _key_behind = later(r"""\{[^{}]{0,300}?[,\n]\s{0,60}+(["'])[^"'\n{}\[\]]{1,60}+\1\s{0,9}+:""")
 """A brace behind which, whatever follows it, a later member has a key: at a line's start it is meant as an object."""
-_logged = later(r"(?!\s*+\w++=\Z)(?:[^(<{=,]|\([^()]{0,99}\)|\{[^{}]{0,99}\}|=(?!\Z)|,(?!\s*\w+=\Z))*+(?<=\w)=\Z")
+_logged = later(r"(?!\s*+\w++=\Z)(?:[^(<{=,?&]|\([^()]{0,99}\)|\{[^{}]{0,99}\}|=(?!\Z)|,(?!\s*\w+=\Z))*+(?<=\w)=\Z")
 """A field of a log before its value, which no bracket of a call or an element stands before."""
 _only_dots = later(r"\{\s*+(?:\.{3}|…)\s*+\}")
 _quote_next = later(r"""\s{0,20}+(?:["'][^"'\n]{0,80}+["']|[“‘][^”’\n]{0,80}+[”’])\s{0,20}+[,}]|["']?\s*+[:=](?!=)""")
@@ -228,16 +228,16 @@ _expression = later(
     r"(?:(?:\b(?:print|len|str|dict|list|set|loads|dumps|jsonify|format|VALUES ?)"
     r"|[\w)\]](?<!functions)(?<!tools)(?<!tool_use)(?<!api)\.\w+)\(\s*[rbuf]?['\"]{0,3}"
     r"|[\w\]}>!] :?= (?:<\w++>)?|[)\]\"'] \+ |[(,] ?\*\*|\S (?:@>|[<>=]{1,2}|DEFAULT|THEN|ELSE|\$\w++|\w++=\w++) '"
-    r"|['\"] % |\w not in |\b\w++=\{?+|[=!]= ?|=>\s*+\(?|\{\{ |\w!\("
+    r"|['\"] % |\w not in |\b(?:return|raise|throw|await|yield|new) [\w.]++\(|\b\w++=\{?+|[=!]= ?|=>\s*+\(?|\{\{ |\w!\("
     r"|(?:\A|;)\s*+(?:const|let|var|import|export|struct) |\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
 )
 _operator = later(
-    r"(?:(?:`[a-z_]\w*+|\brender) [a-z]\w*+:\s?|\bvec!|<%[^%]{0,80}|\|\||&&|\s\?\?|\A\s++[:?]"
+    r"(?:\w[^`]{0,60}`[\"']?[\w.-]++(?: \w++)?[\"']?:\s?|\brender json:\s|\bvec!|<%[^%]{0,80}|\|\||&&|\s\?\?|\A\s++[:?]"
     r"|(?:=[^?,]{1,80}|\([^?()]{1,80}) \?(?:\s(?:\S{1,60}|[{\[][^{}\[\]]{1,80}[}\]]) :)?)\s?\Z"
 )
 _shell = later(
     r"(?:.{0,60}`)?[ \t$>]*+(?:curl|wget|http|echo|python3?|node|jq|npx|docker|kubectl|aws|gh|printf|export|awk|sed)\b"
-    r"(?: \Z|(?:[^'\"]|'[^']*+'|\"[^\"]*+\")*+['\"])|(?:.*\s)?--?[A-Za-z][\w-]*+[ =](?:\w+[:=])?+['\"]?\Z"
+    r"(?: \Z|(?:[^'\"]|'[^']*+'|\"[^\"]*+\")*+['\"])|(?:.*[\s`])?--?[A-Za-z][\w-]*+[ =](?:\w+[:=])?+['\"]?\Z"
 )
 
 

@@ -41,10 +41,13 @@ def unquoted_key(machine: Machine, match: re.Match[str]) -> bool:
 LONGEST, SHORT = 2_000, 100
 """A longer bare value is cut there, which nothing that means to be JSON has; the shorter one once looking cost much."""
 _CODE = later(r"[;{(]|\w!?\[|\bfor\b.{1,40}\bin\b|=>|\blambda\b|\bfunction\b|[\])]\s*[+*/-]")
-_KEY = r"""\s{0,200}+(?:"[^"\n]{0,80}+"|'[^'\n]{0,80}+'|[A-Za-z_$][\w$-]{0,60}+|-?\d++(?=:\s))\s{0,20}+:(?!/)"""
-_key = later(_KEY)
-_behind_comma = later(rf"(?:[ \t]{{1,20}}+(?://|\#)[^\n\"]{{0,200}}+)?+(?:{_KEY}|\s{{0,100}}+(?:[}}\]\n]|\Z))")
-"""What shows that the comma before it ends an object's bare value."""
+_KEY = r"""\s{0,200}+(?:"[^"\n]{0,80}+"|'[^'\n]{0,80}+'|[A-Za-z_$][\w$-]{0,60}+|-?\d++(?=:\s))\s{0,20}+"""
+_key = later(f"{_KEY}:(?!/)")
+_behind_comma, _behind_comma_equals = (
+    later(rf"(?:[ \t]{{1,20}}+(?://|\#)[^\n\"]{{0,200}}+)?+(?:{_KEY}{sign}|\s{{0,100}}+(?:[}}\]\n]|\Z))")
+    for sign in (":(?!/)", "[:=](?![/=])")
+)
+"""What shows that the comma before it ends an object's bare value, and one that stands behind an equals sign."""
 
 
 @mends("unquoted_value", r"[^\s,:{}\[\]\"'`“”‘’´«»()„‹›「」『』＂＇″′]", "v", _STARTS, order=90)
@@ -65,6 +68,7 @@ def unquoted_value(machine: Machine, match: re.Match[str]) -> bool:
 def _end(machine: Machine, at: int) -> int:
     """Where the bare value ends: at a bracket, a line's end, or a comma that a key or another item follows."""
     raw, item = machine.raw, machine.inside != "{"
+    behind_comma = _behind_comma_equals if raw[max(0, at - 2) : at].rstrip()[-1:] == "=" else _behind_comma
     start, limit = at, min(machine.end, at + (LONGEST if machine.look > 0 else SHORT))
     while match := _stop.match(raw, at, limit):
         at = match.end()
@@ -76,7 +80,7 @@ def _end(machine: Machine, at: int) -> int:
             at += 1
         elif char == "{" and (braced := _braced.match(raw, at, machine.end)):
             at = braced.end()
-        elif char == "," and not (item or _behind_comma.match(raw, at + 1, machine.end)):
+        elif char == "," and not (item or behind_comma.match(raw, at + 1, machine.end)):
             at += 1
         else:
             break

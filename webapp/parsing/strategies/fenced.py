@@ -46,15 +46,12 @@ def _take(finder: Finder, match: re.Match[str]) -> int:
         finder.fence = ticks if "\n" in raw[begin : at + 1] else ""
         finder.meant = bool(finder.fence) and label.startswith("json")
         return at
-    end = finder.consider("fenced", at, lambda: _limits(finder, at, ticks), finder.tier(at, MARKED), _note(label))
+    note = f"fence labelled {label}" if label else None
+    end = finder.consider("fenced", at, lambda: _limits(finder, at, ticks), finder.tier(at, MARKED), note)
     close = _close.match(raw, end, finder.end)
     finder.fence = "" if close or end >= finder.end else ticks
     finder.meant = bool(finder.fence)
     return close.end() if close else end
-
-
-def _note(label: str) -> str | None:
-    return f"fence labelled {label}" if label else None
 
 
 def _limits(finder: Finder, at: int, ticks: str) -> list[int]:
