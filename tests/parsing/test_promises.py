@@ -185,10 +185,16 @@ def test_documents_are_read_where_looking_ahead_is_used_up() -> None:
     assert trace.values == ({"a": "x", "b": 1},) * 500
 
 
-def test_a_string_of_quotes_is_none() -> None:
-    assert parse('{"a": "x ' + '"\n' * 20_000).attempts[-1].reason == (
-        "every other character of a string would have to be escaped"
-    )
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        ('{"a": "x ' + '"\n' * 20_000, "every other character of a string would have to be escaped"),
+        ("[" + '1"1"' * 12_000, "every other character would have to be changed"),
+        ('{"a": "' + '",' * 30_000, "more than 2,000 strings would end by guess"),
+    ],
+)
+def test_what_would_be_changed_or_guessed_throughout_is_none(raw: str, reason: str) -> None:
+    assert parse(raw).attempts[-1].reason == reason
 
 
 TOKEN = re.compile(r'[{\[]|"[^"\n]{1,100}"\s{0,20}:')

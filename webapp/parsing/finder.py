@@ -223,7 +223,6 @@ class Finder:
             first = machine.at + len(raw[machine.at : tail]) - len(raw[machine.at : tail].lstrip())
             machine.patch("extra_closer", first, tail)
         span = Span(start, max(tail, machine.last))
-        self.tracer.exhausted = self.tracer.exhausted or machine.exhausted
         name = self._name(strategy, start, tail)
         attempt = self.tracer.attempt(name, span, machine.edits(), finite=True)
         if note := self._noted(start, attempt.value, note):
@@ -244,6 +243,7 @@ class Finder:
             read_value(machine)
         finally:
             self.look = machine.look
+            self.tracer.exhausted = self.tracer.exhausted or machine.guessed > 0
 
     def unescaped(self, layer: escaped.Layer, tier: int) -> int:
         """Try a value under a layer that is taken off, such as one whose text is the inside of a JSON string."""

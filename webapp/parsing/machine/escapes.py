@@ -77,17 +77,17 @@ def together(raw: str, start: int, end: int, patches: list[Edit]) -> list[Edit]:
 
     There a backslash that does begin an escape (`\\n` in `C:\\Users\\new`) is meant as a backslash as well.
     """
-    if any(patch.repair == NAME and patch.new == "\\" for patch in patches):
-        patches = [_doubled(raw, patch) for patch in patches]
-    bad = [patch for patch in patches if patch.repair == NAME and patch.new == "\\"]
-    if not bad or not (windows_path.search(raw, start, end) or _latex.search(raw, start, end)):
+    if not any(patch.repair == NAME and patch.new == "\\" for patch in patches):
+        return patches
+    patches = [_doubled(raw, patch) for patch in patches]
+    if not (windows_path.search(raw, start, end) or _latex.search(raw, start, end)):
         return patches
     sure = windows_path.match(raw, start, end)
     alone = [match.start() for match in _slash.finditer(raw, start, end) if len(match[0]) == 1]
     spots = [
         at for at in alone if sure or _latex_name.match(raw, at, end) or _in_path.search(raw, max(start, at - 200), at)
     ]
-    new = {*spots} - {patch.span.start for patch in bad}
+    new = {*spots} - {patch.span.start for patch in patches if patch.repair == NAME and patch.new == "\\"}
     return sorted([*patches, *(edit_at(raw, NAME, at, at, "\\") for at in new)], key=lambda patch: patch.span.start)
 
 

@@ -11,6 +11,9 @@ from webapp.parsing.machine.repair import candidates
 from webapp.parsing.machine.state import Machine
 from webapp.parsing.patterns import later
 
+MOST = 20_000
+"""So many edits are made of a text that needs one for every other character."""
+
 
 def read_value(machine: Machine) -> None:
     """Read one value; afterwards `machine.at` is where it ended. Raises `NotJson` where it is none."""
@@ -39,6 +42,8 @@ def _finish(machine: Machine) -> None:
 
 def _mend(machine: Machine, char: str) -> bool:
     """Try the repairs whose pattern may begin with `char`; True where one of them moved the machine on."""
+    if len(machine.patches) > max(MOST, (machine.at - machine.start) // 2):
+        raise NotJson(machine.at, "every other character would have to be changed")
     for pattern, mend in candidates(machine.state, char):
         match = pattern.match(machine.raw, machine.at, machine.end)
         if match and mend(machine, match):

@@ -11,6 +11,9 @@ from webapp.parsing.machine.tokens import balanced_end
 DEEPEST = 5_000
 """So many open containers are read: a decoder reads some hundred, and nothing deeper is ever mended."""
 
+GUESSED = 2_000
+"""So many strings end by guess, once nothing is left to look ahead with."""
+
 
 @dataclass(slots=True)
 class Frame:
@@ -35,7 +38,8 @@ class Machine:
     `last` is the end of the last value, `comma` the offset of the comma read since (or -1), `key_end` the end of
     the last key, `string_end` that of the last value read as a string. `lenient` is set where the place says that
     JSON is meant (a fence, a tag, the whole text), `final` where `end` is the end of the whole text, so that what is
-    missing there was cut off. `look` is what may still be spent on looking ahead.
+    missing there was cut off. `look` is what may still be spent on looking ahead, `guessed` how many strings ended by
+    guess since nothing was left of it.
     """
 
     raw: str
@@ -52,7 +56,7 @@ class Machine:
     frames: list[Frame] = field(default_factory=list)
     patches: list[Edit] = field(default_factory=list)
     truncated: bool = False
-    exhausted: bool = False
+    guessed: int = 0
     look: int = 1_000_000
 
     def edits(self) -> list[Edit]:
@@ -91,6 +95,12 @@ class Machine:
         self.at = self.key_end = end
         self.state = "c"
         return True
+
+    def guess(self, at: int) -> None:
+        """The string at `at` ends by guess. Raises `NotJson` where too many do."""
+        self.guessed += 1
+        if self.guessed > GUESSED:
+            raise NotJson(at, f"more than {GUESSED:,} strings would end by guess")
 
     def push(self, kind: str, width: int = 1, *, as_kind: str = "") -> None:
         """Open a container that stands at `at`. Raises `NotJson` behind all of them where they are too many."""

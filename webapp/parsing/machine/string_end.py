@@ -113,8 +113,9 @@ def score(machine: Machine, reading: StringReading, after: int) -> int:
 
 def closes_twice(raw: str, reading: StringReading, at: int) -> bool:
     """Whether the quote at `at` stands twice where it closes the string, which may have been opened by two as well."""
-    is_own = not reading.inner or (raw[at] == raw[reading.start] and reading.inner % 2 == 0)
-    if not is_own or not _twice_at_end.match(raw, at):
+    if raw[at] != raw[at + 1 : at + 2] or not _twice_at_end.match(raw, at):
+        return False
+    if reading.inner and (raw[at] != raw[reading.start] or reading.inner % 2):
         return False
     return not raw.count('\\"', reading.open_end, at) % 2  # else the first of the two is of the text: `"say \"x""`
 
@@ -223,11 +224,13 @@ _sound = later(rf""",\s{{0,200}}+(?:{ANY_KEY}|["'{TYPESET}{{\[\-\d}}\]]|\Z|{LITE
 
 def slipped_inside(machine: Machine, reading: StringReading, at: int) -> str:
     """The comma or colon right before the closing quote at `at`, if it belongs behind it: `"x," "b": 1`, `"a:" 1`."""
-    pattern, kind, char = (_after_value, "nocomma", ",") if machine.inside == "{" else (_after_item, "next", ",")
-    if reading.where == "k":
-        pattern, kind, char = after_key, "pair", ":"
-    if at == reading.open_end or machine.raw[at - 1] != char or not machine.inside:
+    char = ":" if reading.where == "k" else ","
+    if at == reading.open_end or machine.raw[at - 1] != char or not machine.frames:
         return ""
+    if char == ":":
+        pattern, kind = after_key, "pair"
+    else:
+        pattern, kind = (_after_value, "nocomma") if machine.inside == "{" else (_after_item, "next")
     match = pattern.match(machine.raw, at + 1, machine.end)
     return char if match and match.lastgroup == kind else ""
 

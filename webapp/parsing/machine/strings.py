@@ -36,7 +36,6 @@ _PAIRS = {"“": "„“", "”": "“”", "»": "«»", "«": "»«", "」": "
 NAMES = {'"': "double", "'": "single_quotes", "`": "backticks", "´": "backticks"}
 _runs = {quote: re.compile(rf'[^"\\\x00-\x1f{re.escape(ends)}]*+') for quote, ends in QUOTES.items()}
 _single_ahead = later(r"[^'\n]{0,300}+'")
-_triple = later(r'"""|\'\'\'')
 _doubled = later(r"""(["'])\1(?=[^\s,:}\]"'])[^"'\n]{0,200}+\1\1""")
 _doubled_open = later(
     r"""(["'])\1(?=[ ]?\w|[{\[(<#$/.@])(?:(?!\1)[^\n]){0,200}+\1"""
@@ -50,12 +49,13 @@ def read_string(machine: Machine, where: str) -> bool:
     False where no quote stands there. Its closing quote is the first that its surroundings make certain, else the
     likeliest one; looking ahead is bounded and charged to `machine.look`.
     """
-    opener = machine.raw[machine.at]
+    opener, has_three = machine.raw[machine.at], False
     if opener not in QUOTES:
         return False
-    has_three = opener == '"' and where != "k" and string_quotes.opens_with_three(machine)
-    if not has_three and _triple.match(machine.raw, machine.at, machine.end) and _read_triple(machine, where):
-        return True
+    if opener in "\"'" and machine.raw.startswith(opener * 3, machine.at, machine.end):
+        has_three = opener == '"' and where != "k" and string_quotes.opens_with_three(machine)
+        if not has_three and _read_triple(machine, where):
+            return True
     width = 2 if not has_three and _opens_twice(machine, opener) else 1
     reading = StringReading(machine.at, machine.at + width, where, QUOTES[opener] + '"' * (where == "k"))
     if has_three:
@@ -104,15 +104,16 @@ def _walk(machine: Machine, reading: StringReading, run: re.Pattern[str], at: in
         else:
             if char == '"':
                 reading.patches.append(edit_at(raw, "unescaped_quote", at, at, "\\"))
-            reading.inner += not string_quotes.apostrophe.match(raw, at)
+            reading.inner += char == '"' or not string_quotes.apostrophe.match(raw, at)
             at += 1
 
 
 def _keep(machine: Machine, reading: StringReading, start: int, stop: int) -> None:
     """Escape what stands in `raw[start:stop]`, all of which is of the text."""
     patches = list(escapes.inside(machine.raw, start, stop))
+    machine.look -= 10 * len(patches)
     reading.patches += patches
-    reading.inner += sum(patch.repair == "unescaped_quote" for patch in patches)
+    reading.inner += [patch[0] for patch in patches].count("unescaped_quote")
 
 
 def _escape(machine: Machine, reading: StringReading, at: int) -> int:
@@ -146,7 +147,8 @@ def _closes(machine: Machine, reading: StringReading, at: int) -> bool:
     if machine.raw[reading.start] == "'" and machine.raw[at] == '"' and _is_inside_single(machine, reading, at, score):
         return False
     if score >= string_end.CERTAIN or (score and machine.look < 0):
-        machine.exhausted = machine.exhausted or score < string_end.CERTAIN
+        if score < string_end.CERTAIN:
+            machine.guess(at)
         close(machine, reading, at)
         return True
     if score:
@@ -156,7 +158,7 @@ def _closes(machine: Machine, reading: StringReading, at: int) -> bool:
 
 def _close_in_haste(machine: Machine, reading: StringReading, at: int) -> None:
     """Close the string at the next plain end: nothing is left to look ahead with, and the quote at `at` is none."""
-    machine.exhausted = True
+    machine.guess(at)
     if 2 * len(reading.patches) >= at - reading.open_end:
         raise NotJson(at, "every other character of a string would have to be escaped")
     stop, is_quote = string_quotes.plain_end(machine, reading, at)
