@@ -9,7 +9,7 @@ from typing import Any
 from webapp.parsing import decode, escaped
 from webapp.parsing.calls import tags
 from webapp.parsing.calls.tags import Mark
-from webapp.parsing.edit import Edit, NotJson, Span, apply, composed, places, stripped
+from webapp.parsing.edit import Edit, NotJson, Span, apply, composed, edit_at, places, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.machine import closers, tokens
 from webapp.parsing.machine.reader import read_value
@@ -166,8 +166,7 @@ class Finder:
         if tail > end and "\n" in raw[start:end] and (earlier := closed_twice(raw, start, end, tail)):
             value, edits = earlier.value, earlier.edits
         elif tail > end:
-            first = end + len(raw[end:tail]) - len(raw[end:tail].lstrip())
-            edits = (Edit("extra_closer", Span(first, tail), raw[first:tail], ""),)
+            edits = (edit_at(raw, "extra_closer", *stripped(raw, end, tail)),)
         name = self._name(strategy, start, tail)
         note = self._noted(start, value, note)
         span = Span(start, tail)
@@ -220,8 +219,7 @@ class Finder:
         tail = self._tail(start, machine.at, machine.end, tier)
         raw = self.tracer.raw
         if tail > machine.at:
-            first = machine.at + len(raw[machine.at : tail]) - len(raw[machine.at : tail].lstrip())
-            machine.patch("extra_closer", first, tail)
+            machine.patch("extra_closer", *stripped(raw, machine.at, tail))
         span = Span(start, max(tail, machine.last))
         name = self._name(strategy, start, tail)
         attempt = self.tracer.attempt(name, span, machine.edits(), finite=True)

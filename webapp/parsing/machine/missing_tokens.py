@@ -56,7 +56,7 @@ def _item_follows(machine: Machine) -> bool:
 
 def _insert_comma(machine: Machine) -> None:
     machine.patch("missing_comma", machine.last, machine.last, ",")
-    machine.state = "k" if machine.inside == "{" else "v"
+    machine.comma_read(-1)
 
 
 def _stop(machine: Machine, char: str) -> None:

@@ -75,8 +75,8 @@ def _eat(machine: Machine, end: int) -> None:
     last = closers.trimmed(machine.raw, end)
     machine.value_done(last)
     if machine.raw[last - 1] == ",":
-        machine.at, machine.last, machine.comma = end, closers.trimmed(machine.raw, last - 1), last - 1
-        machine.state = "k" if machine.inside == "{" else "v"
+        machine.at, machine.last = end, closers.trimmed(machine.raw, last - 1)
+        machine.comma_read(last - 1)
 
 
 def _colon(machine: Machine, char: str) -> None:
@@ -117,9 +117,8 @@ def _value(machine: Machine, char: str) -> None:
 
 def _after(machine: Machine, char: str) -> None:
     if char == ",":
-        machine.comma = machine.at
+        machine.comma_read(machine.at)
         machine.at += 1
-        machine.state = "k" if machine.inside == "{" else "v"
     elif char in "}])":
         closers.close(machine, char)
     elif not _mend(machine, char):

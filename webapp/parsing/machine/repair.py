@@ -51,11 +51,6 @@ def mends(
     return repair
 
 
-def replacing(name: str, new: str = "", *, value: bool = False) -> Mend:
-    """Puts `new` in the place of what the pattern matched; with `value` a value ended there."""
-    return lambda machine, match: machine.replace(name, match, new, value=value)
-
-
 MADE_BETWEEN_TOKENS = {
     "backticks": "A string in backticks, a JavaScript template for example, is put in double quotes.",
     "bad_escape": "A backslash that begins no escape JSON knows is doubled, dropped or rewritten.",

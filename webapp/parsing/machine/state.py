@@ -96,11 +96,27 @@ class Machine:
         self.state = "c"
         return True
 
-    def guess(self, at: int) -> None:
-        """The string at `at` ends by guess. Raises `NotJson` where too many do."""
-        self.guessed += 1
+    def string_done(self, end: int) -> bool:
+        """A string ended at `end`, which is a key or a value. Always True."""
+        if self.state == "k":
+            return self.key_done(end)
+        self.string_end = end
+        self.value_done(end)
+        return True
+
+    def comma_read(self, at: int) -> None:
+        """A comma stands at `at` (-1: one is missing), behind which the next member or item follows."""
+        self.comma, self.state = at, "k" if self.inside == "{" else "v"
+
+    def guesses(self, at: int) -> bool:
+        """Whether nothing is left to look ahead with, so that a string ends by guess at `at`.
+
+        Raises `NotJson` where too many do.
+        """
+        self.guessed += self.look < 0
         if self.guessed > GUESSED:
             raise NotJson(at, f"more than {GUESSED:,} strings would end by guess")
+        return self.look < 0
 
     def push(self, kind: str, width: int = 1, *, as_kind: str = "") -> None:
         """Open a container that stands at `at`. Raises `NotJson` behind all of them where they are too many."""

@@ -98,7 +98,7 @@ def _walk(machine: Machine, reading: StringReading, run: re.Pattern[str], at: in
             at = stop
         elif char in reading.closers and _closes(machine, reading, at):
             return
-        elif machine.look < 0:
+        elif machine.guesses(at):
             _close_in_haste(machine, reading, at)
             return
         else:
@@ -146,9 +146,7 @@ def _closes(machine: Machine, reading: StringReading, at: int) -> bool:
         score = string_end.CERTAIN - 1
     if machine.raw[reading.start] == "'" and machine.raw[at] == '"' and _is_inside_single(machine, reading, at, score):
         return False
-    if score >= string_end.CERTAIN or (score and machine.look < 0):
-        if score < string_end.CERTAIN:
-            machine.guess(at)
+    if score >= string_end.CERTAIN or (score and machine.guesses(at)):
         close(machine, reading, at)
         return True
     if score:
@@ -158,7 +156,6 @@ def _closes(machine: Machine, reading: StringReading, at: int) -> bool:
 
 def _close_in_haste(machine: Machine, reading: StringReading, at: int) -> None:
     """Close the string at the next plain end: nothing is left to look ahead with, and the quote at `at` is none."""
-    machine.guess(at)
     if 2 * len(reading.patches) >= at - reading.open_end:
         raise NotJson(at, "every other character of a string would have to be escaped")
     stop, is_quote = string_quotes.plain_end(machine, reading, at)
@@ -199,8 +196,9 @@ def close(machine: Machine, reading: StringReading, at: int) -> None:
     if slipped := string_end.slipped_inside(machine, reading, at):
         machine.patch("comma_in_quote", at - 1, at + 1, f'"{slipped}')
         finish(machine, reading, end)
-        machine.comma = at if slipped == "," else -1
-        machine.state = "k" if slipped == "," and machine.inside == "{" else "v"
+        machine.state = "v"
+        if slipped == ",":
+            machine.comma_read(at)
         return
     if raw[at] != '"':
         machine.patch(_name(raw[at]), at, at + 1, '"')
@@ -230,13 +228,10 @@ def _open(machine: Machine, reading: StringReading) -> None:
 
 def finish(machine: Machine, reading: StringReading, end: int) -> None:
     """The string is read up to `end`: it was a key, a value, or an item that proves to be a key."""
-    if reading.where == "k":
-        machine.key_done(end)
-    elif reading.where == "i" and string_end.colon_follows(machine, end):
+    if reading.where == "i" and string_end.colon_follows(machine, end):
         missing_tokens.item_is_key(machine, reading.start, end)
     else:
-        machine.string_end = end
-        machine.value_done(end)
+        machine.string_done(end)
 
 
 def _ran_out(machine: Machine, reading: StringReading) -> None:

@@ -6,7 +6,7 @@ import re
 
 from webapp.parsing.machine import strings
 from webapp.parsing.machine.closers import ANY_KEY
-from webapp.parsing.machine.repair import Repair, mends, replacing
+from webapp.parsing.machine.repair import mends
 from webapp.parsing.machine.state import Machine
 from webapp.parsing.machine.tokens import CLOSE, COLON, COMMA, JOINED, LITERAL, SPACE
 from webapp.parsing.patterns import later
@@ -36,11 +36,7 @@ def single_quotes(machine: Machine, match: re.Match[str]) -> bool:
     while (at := raw.find('"', at + 1, end)) >= 0:
         machine.patch("unescaped_quote", at, at, "\\")
     machine.patch(name, end - 1, end, '"')
-    if machine.state == "k":
-        return machine.key_done(end)
-    machine.string_end = end
-    machine.value_done(end)
-    return True
+    return machine.string_done(end)
 
 
 _member = later(rf"{SPACE}(?:{ANY_KEY}|[}}\]])")
@@ -53,11 +49,7 @@ def escaped_quotes(machine: Machine, match: re.Match[str]) -> bool:
     start, end = match.span()
     machine.patch("escaped_quotes", start, start + 1)
     machine.patch("escaped_quotes", end - 2, end - 1)
-    if machine.state == "k":
-        return machine.key_done(end)
-    machine.value_done(end)
-    machine.string_end = end
-    return True
+    return machine.string_done(end)
 
 
 @mends(
@@ -90,16 +82,17 @@ def _join(machine: Machine, start: int, begin: int) -> bool:
     return True
 
 
-string_prefix = Repair(
+@mends(
     "string_prefix",
     r"[uUbBrRfF]{1,2}(?=[\"'](?!\s{0,100}+[,\]:}]))",
     "kv",
     "uUbBrRfF",
     order=10,
-    mend=replacing("string_prefix"),
     opens=r"[uUbB]'[^'\n]{1,80}+'\s*+[:,\]]",
-    help="The letter before a Python string (u'…', b'…', r'…') is removed.",
 )
+def string_prefix(machine: Machine, match: re.Match[str]) -> bool:
+    """The letter before a Python string (u'…', b'…', r'…') is removed."""
+    return machine.replace("string_prefix", match)
 
 
 plugins = (single_quotes, escaped_quotes, string_prefix, concatenation)

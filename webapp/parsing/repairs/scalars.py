@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from webapp.parsing.machine.repair import Repair, mends, replacing
+from webapp.parsing.machine.repair import mends
 from webapp.parsing.machine.state import Machine
 from webapp.parsing.machine.tokens import DELIMITED
 from webapp.parsing.patterns import later
@@ -108,15 +108,16 @@ def cut_literal(machine: Machine, match: re.Match[str]) -> bool:
     return True
 
 
-non_finite = Repair(
+@mends(
     "non_finite",
     r"[-+]?(?:NaN|nan|NAN|Infinity|infinity|inf|Inf|-?math\.(?:nan|inf)|float\([\"'](?:nan|-?inf)[\"']\))" + DELIMITED,
     "v",
     "nNiI+-mf",
     order=20,
-    mend=replacing("non_finite", "null", value=True),
-    help="NaN and Infinity, which JSON cannot say, become null, as JavaScript writes them.",
 )
+def non_finite(machine: Machine, match: re.Match[str]) -> bool:
+    """NaN and Infinity, which JSON cannot say, become null, as JavaScript writes them."""
+    return machine.replace("non_finite", match, "null", value=True)
 
 
 plugins = (number, non_finite, literal, cut_number, cut_literal)

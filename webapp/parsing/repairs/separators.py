@@ -30,7 +30,7 @@ def semicolon(machine: Machine, match: re.Match[str]) -> bool:
     closes = match["closes"] is not None
     machine.patch("semicolon", machine.at, machine.at + 1, "" if closes else ",")
     if not closes:
-        machine.comma, machine.state = machine.at, "k" if machine.inside == "{" else "v"
+        machine.comma_read(machine.at)
     machine.at += 1
     return True
 
@@ -52,7 +52,7 @@ def full_width(machine: Machine, match: re.Match[str]) -> bool:
     if new == ":" and machine.state == "c":
         machine.state = "v"
     elif new == "," and machine.state == "a":
-        machine.comma, machine.state = machine.at, "k" if machine.inside == "{" else "v"
+        machine.comma_read(machine.at)
     else:
         return False
     return machine.replace("full_width", match, new)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from webapp.parsing.edit import NotJson
-from webapp.parsing.machine.repair import Repair, mends, replacing
+from webapp.parsing.machine.repair import mends
 from webapp.parsing.machine.state import Machine
 from webapp.parsing.machine.tokens import LETTERS, LITERAL, LITERALS, MARK, NUMBER, QUOTED, SCALAR, SPACE
 from webapp.parsing.patterns import later
@@ -163,26 +163,19 @@ def stray_text(machine: Machine, match: re.Match[str]) -> bool:
     return is_apart and machine.replace("stray_text", match)
 
 
-invisible_character = Repair(
-    "invisible_character",
-    f"[{_SPACES}]+",
-    "kcva",
-    _STARTS,
-    order=1,
-    mend=replacing("invisible_character"),
-    help="A byte order mark, zero-width or exotic space between two tokens is removed.",
-)
+@mends("invisible_character", f"[{_SPACES}]+", "kcva", _STARTS, order=1)
+def invisible_character(machine: Machine, match: re.Match[str]) -> bool:
+    """A byte order mark, zero-width or exotic space between two tokens is removed."""
+    return machine.replace("invisible_character", match)
 
 
-escaped_space = Repair(
-    "escaped_space",
-    r"(?!\\(?:true|null)\b)(?:\\[nrt])++(?![\w.])|(?!\\(?:true|null)\b)(?:\\[nrt])++(?=\w++[\"']?\s*+[:,}\]])",
-    "kcva",
-    "\\",
-    order=9,
-    mend=replacing("escaped_space"),
-    help="White space between tokens that is written as a backslash and a letter is removed.",
-)
+_NO_LITERAL = r"(?!\\(?:true|null)\b)(?:\\[nrt])++"
+
+
+@mends("escaped_space", rf"{_NO_LITERAL}(?:(?![\w.])|(?=\w++[\"']?\s*+[:,}}\]]))", "kcva", "\\", order=9)
+def escaped_space(machine: Machine, match: re.Match[str]) -> bool:
+    """White space between tokens that is written as a backslash and a letter is removed."""
+    return machine.replace("escaped_space", match)
 
 
 plugins = (invisible_character, escaped_space, comment, ellipsis, fence_inside, stray_mark, stray_text)
