@@ -7,13 +7,14 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from tests.locked import locked
 from tests.parsing.profiles._released import FOLDER, not_here, ran
-from tests.parsing.profiles._servers import decoded
+from tests.parsing.profiles._servers import Calls, decoded
 
 TEMPLATES = {
     "llama-cpp-qwen3": "Qwen-Qwen3-0.6B",
@@ -86,17 +87,28 @@ def _run(folder: Path, command: list[str]) -> None:
 
 def outcomes(name: str, package: str, version: str, cases: list[str]) -> list[str | None]:
     """The calls with their arguments as values, a text where they are none; None for plain text; or a word."""
+    return [_outcome(calls) for calls in calls_of(name, package, version, cases)]
+
+
+def _outcome(calls: Calls | None) -> str | None:
+    if calls is None:
+        return "refused"
+    return json.dumps([[called, decoded(arguments)] for called, arguments in calls]) if calls else None
+
+
+def calls_of(name: str, package: str, version: str, cases: Sequence[str | list[str]]) -> list[Calls | None]:
+    """The calls of each text, or of a stream of pieces; None where the request fails and nothing was given before."""
     made = program(package, version)
     template = (made.parent / "models" / "templates" / f"{TEMPLATES[name]}.jinja").read_text("utf-8")
     request = {"template": template, "messages": [{"role": "user", "content": "x"}], "tools": TOOLS}
     lines = "\n".join(map(json.dumps, [request, *cases]))
-    done = subprocess.run([made], input=lines, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([made], input=lines, capture_output=True, text=True, timeout=280)
     assert done.returncode == 0, done.stderr[-2000:]
-    return [_outcome(json.loads(line)) for line in done.stdout.splitlines()]
+    return [_calls(json.loads(line)) for line in done.stdout.splitlines()]
 
 
-def _outcome(message: dict[str, Any] | None) -> str | None:
+def _calls(message: dict[str, Any] | None) -> Calls | None:
     if message is None:
-        return "refused"
+        return None
     calls = [call["function"] for call in message.get("tool_calls") or ()]
-    return json.dumps([[call["name"], decoded(call["arguments"])] for call in calls]) if calls else None
+    return [(call["name"], call["arguments"]) for call in calls]

@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from tests.parsing.profiles._compiled import calls_of
 from tests.parsing.profiles._servers import READERS, Calls, at_once, responses, streamed
+from tests.parsing.profiles.test_released import release_of
 from webapp.parsing.released import held_releases
 
 SIZES = ("1", "7", "whole")
@@ -73,6 +75,13 @@ def test_a_stream_differs_as_the_page_states(name: str) -> None:
     stated = held_releases()[name].streamed or {}
     found = measured(name, responses(name, 50))
     assert {size: set(kinds) - set(stated[size]) for size, kinds in found.items()} == {size: set() for size in SIZES}
+
+
+def test_llama_cpp_gives_the_calls_of_a_stream_before_it_refuses_it() -> None:
+    name, call = "llama-cpp-qwen3", '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
+    text = f"{call}\nDone."
+    given = [[("f", '{"a": 1}')]]
+    assert calls_of(name, *release_of(name), [call, text, list(text), [text]]) == [*given, None, *given, None]
 
 
 def test_kinds() -> None:

@@ -177,10 +177,10 @@ def llama_cpp_qwen3(tracer: Tracer) -> Iterator[Attempt]:
     1. Thoughts in front are skipped; without a <think> they are text. 2. Behind <tool_call> and a line feed stand one
     or more objects with commas between, each of "name" and "arguments" in this order and nothing else; raw line feeds
     in texts pass. 3. Nothing but white space may stand behind </tool_call>, or another <tool_call>: prose there, as
-    any other mistake, refuses the whole response, also the calls before. 4. What is cut off is no mistake: the call is
-    given with its arguments as far as they came, { without any, which is shown here as a failure. 5. Arguments that are
-    no object become {}. Any name counts as declared here; with one that is not the request fails too. The templates of
-    Qwen2.5 and Hermes 2 Pro read the same, but know no thoughts.
+    any other mistake, refuses the whole response, also the calls before; only a stream has given them by then. 4. What
+    is cut off is no mistake: the call is given with its arguments as far as they came, { without any, which is shown
+    here as a failure. 5. Arguments that are no object become {}. Any name counts as declared here; with one that is not
+    the request fails too. The templates of Qwen2.5 and Hermes 2 Pro read the same, but know no thoughts.
     """
     return _QWEN3.calls(tracer)
 
