@@ -6,7 +6,7 @@ import importlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict, Unpack
 
 from webapp import plugins
 from webapp.parsing import patterns, verdicts
@@ -33,6 +33,13 @@ class Profile(Protocol):
     @property
     def version(self) -> str: ...
     def run(self, tracer: Tracer) -> None: ...
+
+
+class _Told(TypedDict, total=False):
+    """What an attempt says of itself beside its outcome."""
+
+    note: str | None
+    site: Site | None
 
 
 @dataclass(slots=True)
@@ -93,50 +100,34 @@ class Tracer:
         value: Any,
         edits: Sequence[Edit] = (),
         *,
-        note: str | None = None,
-        site: Site | None = None,
         is_json: bool = False,
+        **told: Unpack[_Told],
     ) -> Attempt:
         """Keep an accepted attempt whose value is known to be what `edits` applied to `span` decode to."""
-        attempt = Attempt(strategy, span, "accepted", None, tuple(edits), None, None, note, value, site, is_json)
-        return self._keep(attempt)
+        return self._keep(Attempt(strategy, span, "accepted", None, tuple(edits), value=value, is_json=is_json, **told))
 
     def reject(self, strategy: str, span: Span, reason: str, *, note: str | None = None) -> Attempt:
         """Record a candidate that was looked at and not decoded, and why."""
         return self._keep(Attempt(strategy, span, "rejected", reason, (), None, None, note))
 
     def fail(
-        self,
-        strategy: str,
-        span: Span,
-        reason: str,
-        edits: Sequence[Edit] = (),
-        *,
-        note: str | None = None,
-        site: Site | None = None,
+        self, strategy: str, span: Span, reason: str, edits: Sequence[Edit] = (), **told: Unpack[_Told]
     ) -> Attempt:
         """Record a step at which the parser itself gave up (an exception of its own), and why, without a place."""
         self.offered = True
-        return self._keep(Attempt(strategy, span, "failed", reason, tuple(edits), None, None, note, site=site))
+        return self._keep(Attempt(strategy, span, "failed", reason, tuple(edits), **told))
 
     def probe(self, span: Span, edits: Sequence[Edit], *, strict: bool = True) -> Failure | None:
         """Decode without a record, for loops that try again and again: the failure, or None where it decodes."""
         return decode(apply(self.raw, span, edits), strict=strict).failure
 
     def fault(
-        self,
-        strategy: str,
-        span: Span,
-        edits: Sequence[Edit],
-        failure: Failure,
-        *,
-        note: str | None = None,
-        site: Site | None = None,
+        self, strategy: str, span: Span, edits: Sequence[Edit], failure: Failure, **told: Unpack[_Told]
     ) -> Attempt:
         """Record an attempt that another decoder failed at; `failure.at` counts in the text that it was given."""
         self.offered = True
         fault = self._fault(failure, span, tuple(edits))
-        return self._keep(Attempt(strategy, span, "failed", None, tuple(edits), None, fault, note, site=site))
+        return self._keep(Attempt(strategy, span, "failed", None, tuple(edits), error=fault, **told))
 
     def own_reading(self) -> Trace:
         """What Fencepost makes of the text, which other parsers ask where they failed."""

@@ -27,9 +27,19 @@ class Strategy:
     pattern: str = ""
     starts: str = ""
     order: int = 50
-    take: Take | None = None
+    take: Take = lambda finder, match: 0
     hint: str = ""
     help: str = ""
+
+
+def finds(name: str, pattern: str, starts: str = "", *, order: int, hint: str = "") -> Callable[[Take], Strategy]:
+    """Makes a strategy of the function that takes a match up; the first paragraph of its docstring is the help."""
+
+    def strategy(take: Take) -> Strategy:
+        paragraph = (take.__doc__ or "").partition("\n\n")[0]
+        return Strategy(name, pattern, starts, order, take, hint, " ".join(paragraph.split()))
+
+    return strategy
 
 
 MOST = 4_000
@@ -51,8 +61,7 @@ def scan_region(finder: Finder, start: int, end: int) -> None:
             finder.give_up(at)
             break
         match = events.match(raw, at, end)
-        take = takes[match.lastgroup or ""] if match else None
-        at = max(take(finder, match) if match and take else 0, at + 1)
+        at = max(takes[match.lastgroup or ""](finder, match) if match else 0, at + 1)
         at = end if is_plain else passed.match(raw, at, end).end()  # type: ignore[union-attr]  # always matches
         if at >= end:
             break
@@ -64,7 +73,7 @@ class _Search(NamedTuple):
     group; what is passed over up to where a candidate may begin; and the characters that one may begin with."""
 
     events: re.Pattern[str]
-    takes: dict[str, Take | None]
+    takes: dict[str, Take]
     passed: re.Pattern[str]
     starts: str
 

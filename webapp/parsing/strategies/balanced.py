@@ -11,13 +11,15 @@ from webapp.parsing.finder import MARKED, PROSE, QUOTED, WEAK, Finder
 from webapp.parsing.machine.state import Frame, Machine
 from webapp.parsing.machine.tokens import balanced_end, place_of_opener
 from webapp.parsing.patterns import later
-from webapp.parsing.strategies import Strategy, called
+from webapp.parsing.strategies import Strategy, called, finds
 
 _observation = later(r"(?:\A|\n)[ \t>*]*+(?:Observation|Tool (?:output|result))\**\s*+:\**\s*+\Z")
 _empty = later(r"[\[{]\s{0,200}+[\]}]|\[[-\d.,\seE+]{0,500}+\]")
 
 
-def _take_balanced(finder: Finder, match: re.Match[str]) -> int:
+@finds("balanced", r"[{\[｛﹛［]", "{[｛﹛［", order=90)
+def balanced(finder: Finder, match: re.Match[str]) -> int:
+    """An object or array that begins at an opening bracket in prose."""
     raw, at = finder.tracer.raw, match.start()
     tier = MARKED if finder.meant else PROSE
     if finder.skips > 0 and (listing := escaped.listed(raw, at, finder.end)):
@@ -96,7 +98,15 @@ def on_a_line(raw: str, last: int, start: int) -> bool:
     return last > 0 and raw[last:start].strip(" \t\r,;") == "\n"
 
 
-def _take_parenthesized(finder: Finder, match: re.Match[str]) -> int:
+_TUPLE = (
+    r"\A\s{0,50}+(?P<tool>(?!(?:print|len|str|dict|list|set|jsonify|format|(?:json|JSON|console)\.\w++)\()"
+    r"[A-Za-z_][\w.]{0,80}+)?+\((?=(?P<first>\s*+)(?:[\"'\d(-][^()]{0,2000}\)\s*+\Z|\{|(?(tool)(?!)|\[)))"
+)
+
+
+@finds("parenthesized", _TUPLE, order=85)
+def parenthesized(finder: Finder, match: re.Match[str]) -> int:
+    """A Python tuple that is the whole response, or arguments of a call that is: ("a", "b"), f("a", {"b": 1})."""
     raw, first = finder.tracer.raw, match.end("first")
     note = match["tool"] and f"calls {match['tool']}"
     end = balanced_end(raw, first, finder.end) if raw[first] in "{[" else 0
@@ -108,13 +118,11 @@ def _take_parenthesized(finder: Finder, match: re.Match[str]) -> int:
 
 
 _positional = later(r"[^()=]{0,2000}[}\]]\s*+\)\s*+\Z")
-_TUPLE = (
-    r"\A\s{0,50}+(?P<tool>(?!(?:print|len|str|dict|list|set|jsonify|format|(?:json|JSON|console)\.\w++)\()"
-    r"[A-Za-z_][\w.]{0,80}+)?+\((?=(?P<first>\s*+)(?:[\"'\d(-][^()]{0,2000}\)\s*+\Z|\{|(?(tool)(?!)|\[)))"
-)
 
 
-def _take_escaped(finder: Finder, match: re.Match[str]) -> int:
+@finds("escaped", escaped.OPENING, "{[", order=30)
+def inside_string(finder: Finder, match: re.Match[str]) -> int:
+    """A value inside an escaped string: its quotes have backslashes before them."""
     raw, at = finder.tracer.raw, match.start()
     if finder.skips < 0:
         return finder.reject("escaped", at, match.end(), "an escaped quote follows, and the budget is used up")
@@ -126,7 +134,15 @@ def _take_escaped(finder: Finder, match: re.Match[str]) -> int:
     return finder.unescaped(layer, finder.tier(at, MARKED if finder.meant else PROSE))
 
 
-def _take_unopened(finder: Finder, match: re.Match[str]) -> int:
+_NO_BRACKET = "a key and a value that no bracket opens or closes"
+_MEMBER = r'"(?:[^"\n\\{}\[\]]|\\u\w{4}){1,80}+"[ \t]{0,20}+:\s{0,20}+(?=["\d\[{tfn-])'
+_FIRST = r"\A\s{0,20}'[^'\n\\{}\[\]]{1,80}'[ \t]{0,20}:\s{0,20}(?=['\"\d\[{tfnTFN-])"
+"""In single quotes only where the response begins: in prose such a key is a quotation."""
+
+
+@finds("unopened", f"{_MEMBER}|{_FIRST}", order=80, hint=_MEMBER)
+def unopened(finder: Finder, match: re.Match[str]) -> int:
+    """An object without its opening brace, as prefilled answers have: keys and values, and a brace that closes them."""
     raw, at = finder.tracer.raw, match.start()
     before = raw[max(0, at - 200) : at].rstrip()[-1:]
     if finder.tracer.offered or (before and before in ",{[}]") or (finder.accepted and before == ":"):
@@ -163,45 +179,6 @@ def _members(finder: Finder, start: int, key_end: int) -> int:
     return finder.conclude("unopened", start, machine, finder.tier(start), None)
 
 
-_NO_BRACKET = "a key and a value that no bracket opens or closes"
-_MEMBER = r'"(?:[^"\n\\{}\[\]]|\\u\w{4}){1,80}+"[ \t]{0,20}+:\s{0,20}+(?=["\d\[{tfn-])'
-_FIRST = r"\A\s{0,20}'[^'\n\\{}\[\]]{1,80}'[ \t]{0,20}:\s{0,20}(?=['\"\d\[{tfnTFN-])"
-"""In single quotes only where the response begins: in prose such a key is a quotation."""
-
-
-plugins = (
-    Strategy(
-        "balanced",
-        r"[{\[｛﹛［]",
-        "{[｛﹛［",
-        90,
-        _take_balanced,
-        help="An object or array that begins at an opening bracket in prose.",
-    ),
-    Strategy("lines", help="JSON lines: one value a line, several lines in a row."),
-    Strategy("whole", help="The whole response, as it is."),
-    Strategy(
-        "parenthesized",
-        _TUPLE,
-        order=85,
-        take=_take_parenthesized,
-        help='A Python tuple that is the whole response, or arguments of a call that is: ("a", "b"), f("a", {"b": 1}).',
-    ),
-    Strategy(
-        "escaped",
-        escaped.OPENING,
-        "{[",
-        30,
-        _take_escaped,
-        help="A value inside an escaped string: its quotes have backslashes before them.",
-    ),
-    Strategy(
-        "unopened",
-        f"{_MEMBER}|{_FIRST}",
-        hint=_MEMBER,
-        order=80,
-        take=_take_unopened,
-        help="An object without its opening brace, as prefilled answers have: keys and values, and a brace that closes "
-        "them.",
-    ),
-)
+lines = Strategy("lines", help="JSON lines: one value a line, several lines in a row.")
+whole = Strategy("whole", help="The whole response, as it is.")
+plugins = (balanced, lines, whole, parenthesized, inside_string, unopened)

@@ -10,7 +10,7 @@ from webapp.parsing.calls.tags import Mark, WrittenCall
 from webapp.parsing.edit import Span
 from webapp.parsing.finder import MARKED, PROSE, QUOTED, Finder
 from webapp.parsing.patterns import later
-from webapp.parsing.strategies import Strategy, scan_region
+from webapp.parsing.strategies import finds, scan_region
 
 _spoken_of = later(r"\w.*`\Z")
 _LIST = "the bracket round a list of calls"
@@ -48,7 +48,9 @@ def take_braces(finder: Finder, match: re.Match[str]) -> int:
     return take_call(finder, call, MARKED)
 
 
-def _take_called(finder: Finder, match: re.Match[str]) -> int:
+@finds("called", rf"{tags.OPENING}|\[\s*+(?={pythonic.OPENING})", "<[", order=15)
+def written(finder: Finder, match: re.Match[str]) -> int:
+    """A tool call that is not JSON as written: in XML, in Python's notation, or in Gemma's braces."""
     raw = finder.tracer.raw
     if raw[match.start()] == "[":
         return _take_list(finder, match.start())
@@ -110,8 +112,12 @@ FAR = 100_000
 """So far a closing tag is looked for."""
 
 
-def take(finder: Finder, match: re.Match[str]) -> int:
-    """Remember what the tag says of the values behind it; calls in Python's notation right behind it are taken here."""
+@finds("tagged", tags.TAG, "<[◁", order=20)
+def tagged(finder: Finder, match: re.Match[str]) -> int:
+    """Values behind a tag that says what they are: <tool_call>, <function=…>, [TOOL_CALLS], <answer>, <observation> …
+
+    What it says is remembered; calls in Python's notation right behind it are taken here.
+    """
     kind = tags.kind_of(match[0])
     if match[0] == tags.CDATA:
         return _take_plain(finder, match)
@@ -150,41 +156,19 @@ def _take_plain(finder: Finder, match: re.Match[str]) -> int:
 _tag = later(tags.TAG)
 
 
-def _take_unopened_call(finder: Finder, match: re.Match[str]) -> int:
-    """Take the call, or say that it cannot be read; a single tag is one as others are."""
+@finds("unopened_call", tags.UNOPENED, "<", order=18)
+def unopened_call(finder: Finder, match: re.Match[str]) -> int:
+    """A tool call in XML that lacks its opening tag: read if a separate line names the tool, else reported.
+
+    A single tag is one as others are.
+    """
     raw, at = finder.tracer.raw, match.start()
     attempts = finder.tracer.attempts
     first = max((attempt.span.end for attempt in attempts[1:][-1:]), default=0)
     if call := tags.read_unopened(raw, first, at, finder.end):
         return take_call(finder, call, MARKED)
     tag = _tag.match(raw, at, finder.end)
-    return take(finder, tag) if tag else match.end()
+    return tagged.take(finder, tag) if tag else match.end()
 
 
-plugins = (
-    Strategy(
-        "called",
-        rf"{tags.OPENING}|\[\s*+(?={pythonic.OPENING})",
-        "<[",
-        15,
-        _take_called,
-        help="A tool call that is not JSON as written: in XML, in Python's notation, or in Gemma's braces.",
-    ),
-    Strategy(
-        "tagged",
-        tags.TAG,
-        "<[◁",
-        20,
-        take,
-        help="Values behind a tag that says what they are: <tool_call>, <function=…>, [TOOL_CALLS], <answer>, "
-        "<observation> …",
-    ),
-    Strategy(
-        "unopened_call",
-        tags.UNOPENED,
-        "<",
-        18,
-        _take_unopened_call,
-        help="A tool call in XML that lacks its opening tag: read if a separate line names the tool, else reported.",
-    ),
-)
+plugins = (written, tagged, unopened_call)
