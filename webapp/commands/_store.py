@@ -85,6 +85,7 @@ def print_pieces(pieces: Iterator[bytes]) -> None:
             pieces.close()  # while the database that it reads is still open
 
 
+_TIMES = frozenset(("since", "until"))
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -98,7 +99,7 @@ def filter_options(command: _Command) -> _Command:
     def with_filters(**given: Any) -> Any:
         options = {name: given.pop(f"filter_{name}") for name in DESCRIBED if name != "sort"}
         parameters = {name: "1" if value is True else value for name, value in options.items() if value}
-        for name in parameters.keys() & {"since", "until"}:
+        for name in parameters.keys() & _TIMES:
             moment = _arguments.time_ago(parameters[name], datetime.now(UTC))
             parameters[name] = moment.isoformat() if moment else parameters[name]
         return command(filters=of_parameters(parameters) if parameters else None, **given)
@@ -110,6 +111,7 @@ def filter_options(command: _Command) -> _Command:
         if name == "contract":  # alone, it means any broken one
             extra |= {"is_flag": False, "flag_value": "broken"}
         values = f": {', '.join(described.takes)}" if described.takes else ""
-        text = f"{described.about[0].upper()}{described.about[1:]}{values}."
+        ago = "; or a time ago, such as 30m or 2d" if name in _TIMES else ""
+        text = f"{described.about[0].upper()}{described.about[1:]}{values}{ago}."
         with_filters = click.option(f"--{name}", f"filter_{name}", help=text, **extra)(with_filters)
     return cast(_Command, with_filters)

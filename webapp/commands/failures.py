@@ -24,9 +24,8 @@ from webapp.web.api.shapes import filled
 def command(only_new: bool, limit: int, as_json: bool, filters: Filters | None) -> None:
     """List failure groups under the list's filters: how many responses, since when, with which models.
 
-    --since and --until also accept a duration before now, such as 30m, 1h or 2d. They apply to the response, as do
-    --model, --agent, --phase, --tool and --label; every other filter applies to its session. Without --since, a group
-    is new if it was first seen in the last 7 days.
+    --since and --until apply to the response, as do --model, --agent, --phase, --tool and --label; every other filter
+    applies to its session. Without --since, a group is new if it was first seen in the last 7 days.
 
     Exits with 0, with 1 when --new lists any group, with 2 when used wrongly.
     """
