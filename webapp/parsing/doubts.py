@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from webapp.parsing import swallowed
 from webapp.parsing.decode import decode, first_keys
-from webapp.parsing.edit import Edit, Span, apply, places
+from webapp.parsing.edit import Edit, Span, apply, places, trimmed
 from webapp.parsing.machine.tokens import QUOTED, SCALAR, STRING, TYPESET
 from webapp.parsing.mended import closed_twice, opened_twice
 from webapp.parsing.patterns import later
@@ -212,14 +212,8 @@ def _core(raw: str, attempt: Attempt) -> int:
     """Where what a value holds ends: before its last closing brackets, and before what was taken off its end."""
     start, core = attempt.span.start, attempt.span.end
     for edit in reversed(attempt.edits):
-        core = _stripped(raw, start, core)
+        core = trimmed(raw, core, "}] \t\r\n", start)
         if edit.new or edit.span.end < core:
             break
         core = min(core, edit.span.start)
-    return _stripped(raw, start, core)
-
-
-def _stripped(raw: str, start: int, end: int) -> int:
-    while end > start and raw[end - 1] in "}] \t\r\n":
-        end -= 1
-    return end
+    return trimmed(raw, core, "}] \t\r\n", start)

@@ -33,6 +33,13 @@ def stripped(raw: str, start: int = 0, end: int | None = None, characters: str |
     return Span(start + start_at, start + max(start_at, len(text.rstrip(characters))))
 
 
+def trimmed(raw: str, end: int, characters: str = " \t\r\n", start: int = 0) -> int:
+    """Where `raw[start:end]` ends without `characters` at its end."""
+    while end > start and raw[end - 1] in characters:
+        end -= 1
+    return end
+
+
 class Edit(NamedTuple):
     """One replacement that a repair made; `old` is exactly `raw` at `span`, an insertion has an empty span."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from webapp.parsing.edit import trimmed
 from webapp.parsing.machine.state import Machine
 from webapp.parsing.machine.tokens import (
     ARROW,
@@ -16,6 +17,7 @@ from webapp.parsing.machine.tokens import (
     SCALAR,
     SPACE,
     TYPESET,
+    balanced_end,
     bracket,
 )
 from webapp.parsing.patterns import later
@@ -111,13 +113,6 @@ def no_value(machine: Machine) -> None:
     machine.last = at
 
 
-def trimmed(raw: str, end: int) -> int:
-    """Where the last token before `end` ends."""
-    while raw[end - 1] in " \t\r\n":
-        end -= 1
-    return end
-
-
 def close_missing(machine: Machine, down_to: int) -> None:
     """Insert the closers of every container above index `down_to`, right after the last thing inside the innermost."""
     settle(machine)
@@ -168,14 +163,10 @@ def _closers_ahead(machine: Machine) -> int:
 
 def first_to_close(machine: Machine) -> str:
     """The first bracket behind `machine.at` that closes what was open before it, as far as is looked; else nothing."""
-    depth, end = 0, min(machine.end, machine.at + 600)
     machine.look -= 300
-    for token in bracket.finditer(machine.raw, machine.at, end if machine.look > 0 else machine.at):
-        char = token[0][0]
-        if char in "}]" and not depth:
-            return char
-        depth += (char in "{[") - (char in "}]")
-    return ""
+    limit = min(machine.end, machine.at + 600)
+    end = balanced_end(machine.raw, machine.at, limit, 1) if machine.look > 0 else -1
+    return machine.raw[end - 1] if end > 0 else ""
 
 
 def _replace(machine: Machine) -> None:

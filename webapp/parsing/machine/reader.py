@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import cast
 
-from webapp.parsing.edit import NotJson
+from webapp.parsing.edit import NotJson, trimmed
 from webapp.parsing.machine import closers, missing_tokens, strings, tokens
 from webapp.parsing.machine.repair import candidates
 from webapp.parsing.machine.state import Machine
@@ -72,10 +72,10 @@ def _key(machine: Machine, char: str) -> None:
 
 def _eat(machine: Machine, end: int) -> None:
     """Clean members or items up to `end`, the last of them with its comma, or before the bracket that closes it."""
-    last = closers.trimmed(machine.raw, end)
+    last = trimmed(machine.raw, end)
     machine.value_done(last)
     if machine.raw[last - 1] == ",":
-        machine.at, machine.last = end, closers.trimmed(machine.raw, last - 1)
+        machine.at, machine.last = end, trimmed(machine.raw, last - 1)
         machine.comma_read(last - 1)
 
 
@@ -102,7 +102,7 @@ def _value(machine: Machine, char: str) -> None:
         return
     pattern = tokens.plain
     if char == '"':
-        pattern = tokens.assigned if raw[closers.trimmed(raw, at) - 1] == "=" else tokens.settled
+        pattern = tokens.assigned if raw[trimmed(raw, at) - 1] == "=" else tokens.settled
     clean = None if item and char == '"' else pattern.match(raw, at, end)
     if clean and not item and _thousands.match(raw, clean.end(), end) and _mend(machine, char):
         return

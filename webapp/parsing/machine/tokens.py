@@ -97,9 +97,11 @@ def place_of_opener(raw: str, key: int) -> int:
     return feed if not line or line[-1] == ":" else key
 
 
-def balanced_end(raw: str, start: int, limit: int) -> int:
-    """The offset after the bracket that closes the one at `start`, strings left alone, or -1."""
-    depth = 0
+def balanced_end(raw: str, start: int, limit: int, depth: int = 0) -> int:
+    """The offset after the bracket that closes the one at `start`, strings left alone, or -1.
+
+    Where `depth` brackets are open before it, the one that closes all of them.
+    """
     for match in bracket.finditer(raw, start, limit):
         char = match[0][0]
         if char in "{[":
