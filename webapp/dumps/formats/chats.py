@@ -87,7 +87,7 @@ class Chats(Format):
                 yield Problem(entry[0], "no messages of two sides are known in it; it was left out")
             texts_before: dict[int, list[set[str]]] = {}
             for chat in chats:
-                if _repeats(chat, texts_before):
+                if _repeats(chat, texts_before, chats):
                     yield Problem(chat.at, "these messages repeat those before them; left out")
                     continue
                 if chat.around and chat.around[-1].keys() >= _CHAT_RESULT:
@@ -167,11 +167,8 @@ def _goes_on(state: tuple[Entry, list[Any]], entry: Entry, messages: list[Any]) 
 
 def _named(pattern: re.Pattern[str], value: Any) -> dict[str, Any]:
     """What a record is called."""
-    return {
-        key: inner
-        for key, inner in as_object(value).items()
-        if isinstance(inner, str | int) and pattern.fullmatch(str(key))
-    }
+    items = [pair for pair in as_object(value).items() if isinstance(pair[1], str | int)]
+    return {key: inner for key, inner in items if pattern.fullmatch(str(key))}
 
 
 def _flushed(state: tuple[Entry, list[Any]] | None, repeated: int, passed: list[Entry | Problem]) -> Entries:
@@ -184,19 +181,20 @@ def _flushed(state: tuple[Entry, list[Any]] | None, repeated: int, passed: list[
     yield from passed
 
 
-def _repeats(chat: _Chat, said: dict[int, list[set[str]]]) -> bool:
-    """Whether a list next to another says nothing new, as the timeline of Copilot's older sessions.
+def _repeats(chat: _Chat, said: dict[int, list[set[str]]], chats: list[_Chat]) -> bool:
+    """Whether a list next to another says nothing new, as the timeline of Copilot's older sessions, or is its state.
 
-    `said` are the texts of those before it, by what they stand in.
+    `said` are the texts of those before it, by what they stand in; states stand deeper than the whole chat.
     """
+    if any(len(one.around) < len(chat.around) and one.messages[: len(chat.messages)] == chat.messages for one in chats):
+        return True
     if not chat.around:
         return False
     contents = (as_object(spoken(message)).get("content") for message in chat.messages)
     texts = {content for content in contents if isinstance(content, str)}
     before = said.setdefault(id(chat.around[-1]), [])
-    is_known = bool(texts) and any(texts <= earlier for earlier in before)
     before.append(texts)
-    return is_known
+    return bool(texts) and any(texts <= earlier for earlier in before[:-1])
 
 
 def _session(chat: _Chat, fallback: str) -> SessionEntries:

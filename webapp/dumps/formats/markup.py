@@ -190,7 +190,7 @@ _PROMPTS, _ANSWERS, _NO_LABEL = (
     frozenset(" ".join(WORDS[key] for key in keys).split())
     for keys in (("prompts", "in_labels"), ("answers",), ("else", "labels_else"))
 )
-_NAMES_MODEL = re.compile(rf"\b(?:llm|ai|model|raw|{MODEL_NAMES.replace('{0,40}', '{0,9}')})", re.I)
+_NAMES_MODEL = re.compile(rf"\b(?:llm|ai|agent|model|raw|{MODEL_NAMES.replace('{0,40}', '{0,9}')})", re.I)
 _LETTERS = re.compile(r"[\d:(].*")
 _SAYS = re.compile(
     r"^(?P<sign>[^\w\s#*_=|>\[(<:`\"'/-]{1,3} ?| {2,8}|[-*] \*\*)(?P<name>[^\W\d_a-z][\w .-]{1,30}):(?:\*\*)? (?=\S)",

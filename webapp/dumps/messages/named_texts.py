@@ -10,7 +10,7 @@ from webapp.dumps.decoding import opened
 from webapp.dumps.messages.bodies import is_answer, is_served
 from webapp.dumps.messages.calls import CALL_LISTS, CAME_OF, TOOLS, as_json, came_of_call, named_call
 from webapp.dumps.messages.streams import in_pieces, is_event
-from webapp.dumps.values import WORDS, are_messages, as_object, is_speech
+from webapp.dumps.values import WORDS, are_messages, as_object
 
 Side = Literal["system", "user", "thinking", "assistant", "call", "result"]
 Path = tuple[str | int, ...]
@@ -95,11 +95,11 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None, most: int |
 
 def _asks(value: Any) -> bool:
     """Whether it is what a model is asked: a text that speaks, messages, or a request that holds them."""
-    return is_speech(value) if isinstance(value, str) else are_messages(as_object(value).get("messages", value))
+    return value.count(" ") > 1 if isinstance(value, str) else are_messages(as_object(value).get("messages", value))
 
 
 def _is_said(named: NamedText) -> bool:
-    return named.side in ("assistant", "call", "thinking")
+    return named.side in ("assistant", "call")
 
 
 def _objects(value: Any, at: Path) -> Iterator[NamedText]:
@@ -107,7 +107,7 @@ def _objects(value: Any, at: Path) -> Iterator[NamedText]:
     for number, item in enumerate(value) if isinstance(value, list) else [(None, value)]:
         texts = [text for inner in as_object(item).values() for text in (inner if isinstance(inner, list) else [inner])]
         is_served_so = not _OF_SERVER.isdisjoint(as_object(item))
-        if any(isinstance(text, str) and is_speech(text) for text in texts) and not is_served_so:
+        if any(isinstance(text, str) and text.count(" ") > 1 for text in texts) and not is_served_so:
             yield NamedText("assistant", as_json(item), at if number is None else (*at, number))
 
 
