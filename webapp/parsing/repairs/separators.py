@@ -7,7 +7,7 @@ import re
 from webapp.parsing.machine import closers
 from webapp.parsing.machine.repair import mends
 from webapp.parsing.machine.state import Machine
-from webapp.parsing.machine.tokens import ASCII, COLON_LIKE, LETTERS
+from webapp.parsing.machine.tokens import ASCII, COLON_LIKE, FLAT, LETTERS, NUMBER
 from webapp.parsing.patterns import later
 
 
@@ -96,9 +96,7 @@ def constructor(machine: Machine, match: re.Match[str]) -> bool:
     return True
 
 
-_argument = later(
-    r'\s*+("[^"\\\x00-\x1f]*+"|\'[^"\'\\\x00-\x1f]*+\'|-?(?:0|[1-9]\d*+)(?:\.\d++)?(?![\w.])|true|false|null)\s*+\)'
-)
+_argument = later(rf"\s*+(\"[^\"\\\x00-\x1f]*+\"|'[^\"'\\\x00-\x1f]*+'|{NUMBER}(?![\w.])|true|false|null|{FLAT})\s*+\)")
 
 
 plugins = (missing_colon, semicolon, full_width, doubled_brace, round_brackets, constructor)
