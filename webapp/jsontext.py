@@ -22,11 +22,6 @@ def dumps(value: Any) -> str:
     return _plain.encode(value)
 
 
-def quoted(text: str) -> str:
-    """`text` as `dumps` writes it, within whatever value it stands."""
-    return _plain.encode(text)
-
-
 def loads(text: str | bytes) -> Any:
     """What `dumps` wrote. Raises `json.JSONDecodeError` as `json.loads` does."""
     return json.loads(text)

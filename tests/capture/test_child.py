@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
+from tests.capture.made import process
 from tests.locked import locked
-from webapp.capture.process import CHILD, NotStarted, ParserProcess
+from webapp.capture.process import CHILD, NotStarted
 
 CHILD_MODULES = ("child", "hooks", "plain_values", "loaded_code")
 VERSIONS = range(9, 15)
@@ -47,7 +48,7 @@ def test_a_second_environment_with_a_package_called_webapp(
     python = environment / "bin" / "python"
     with_flask = subprocess.run([python, "-c", "import flask"], capture_output=True)
     assert with_flask.returncode, "the second environment has none of our packages"
-    child = ParserProcess("webapp.parsers:parse", str(python), tmp_path)
+    child = process("webapp.parsers:parse", str(python), tmp_path)
     outcome = child.parse("[1]")
     child.close()
     assert outcome.value == {"by": "theirs", "value": [1]}
@@ -77,7 +78,7 @@ def test_it_runs_under_each_python(minor: int, tmp_path: Path) -> None:
     if python is None:
         pytest.skip(f"there is no Python 3.{minor} on this machine")
     parsers = Path(__file__).with_name("parsers.py")
-    child = ParserProcess(f"{parsers}:fence_then_trim", python, tmp_path)
+    child = process(f"{parsers}:fence_then_trim", python, tmp_path)
     outcome = child.parse('```json\n{"a": 1}}\n```')
     child.close()
     assert (outcome.value, [call.ok for call in outcome.calls]) == ({"a": 1}, [False, True])
@@ -101,7 +102,7 @@ def parse(text):
 def test_pydantic_is_seen_through_its_plugins(tmp_path: Path) -> None:
     pytest.importorskip("pydantic")
     (tmp_path / "models.py").write_text(MODELS)
-    child = ParserProcess("models:parse", folder=tmp_path)
+    child = process("models:parse", folder=tmp_path)
     fits, misfit, broken = child.parse('{"steps": [1]}'), child.parse('{"steps": 1}'), child.parse('{"steps": [1,}')
     child.close()
     assert fits.value == {"steps": [1]} and [call.sink for call in fits.calls] == ["pydantic.validate_json"]
@@ -114,7 +115,7 @@ def test_a_value_that_the_parser_changes_later_is_shown_as_it_was_decoded(tmp_pa
     (tmp_path / "changing.py").write_text(
         "import json\n\ndef parse(text):\n    value = json.loads(text)\n    value.clear()\n    return value\n"
     )
-    child = ParserProcess("changing:parse", folder=tmp_path)
+    child = process("changing:parse", folder=tmp_path)
     outcome = child.parse('{"a": 1}')
     child.close()
     assert (outcome.value, outcome.calls[0].value) == ({}, {"a": 1})
@@ -136,7 +137,7 @@ def test_the_version_follows_what_decides_the_value(tmp_path: Path) -> None:
 
     def version(file: Path, text: str, target: str = "plan.py:parse", depends: tuple[str, ...] = ("prompts",)) -> str:
         file.write_text(text)
-        child = ParserProcess(target, folder=tmp_path, seconds=60 if depends else 0.2, depends=depends)
+        child = process(target, folder=tmp_path, seconds=60 if depends else 0.2, depends=depends)
         try:
             return child.version()
         finally:
@@ -162,7 +163,7 @@ def test_the_version_follows_what_decides_the_value(tmp_path: Path) -> None:
 
 def test_several_threads_of_ours_wait_for_each_other(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("import json\n\ndef parse(text):\n    return json.loads(text)\n")
-    child = ParserProcess("mine:parse", folder=tmp_path)
+    child = process("mine:parse", folder=tmp_path)
     with ThreadPoolExecutor(8) as pool:
         outcomes = list(pool.map(child.parse, map(str, range(8))))
     child.close()
@@ -172,7 +173,7 @@ def test_several_threads_of_ours_wait_for_each_other(tmp_path: Path) -> None:
 def test_a_deep_value_comes_back_or_is_said_to_be_too_deep(tmp_path: Path) -> None:
     loop = "    for _ in range(int(text)):\n        value = [value]\n"
     (tmp_path / "mine.py").write_text(f"def parse(text):\n    value = set()\n{loop}    return value\n")
-    child = ParserProcess("mine:parse", folder=tmp_path)
+    child = process("mine:parse", folder=tmp_path)
     outcome = child.parse("3000")
     child.close()
     assert outcome.ok and "nested too deep" in json.dumps(outcome.value)
@@ -227,7 +228,7 @@ def python_314() -> Path:
 def _calls(calls: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     """Decoder, text, outcome, place of the error and line of each call."""
     return [
-        (call["sink"], call["text"], call["ok"], call["error"] and call["error"][-1], call["site"]["line"])
+        (call["sink"], call["text"], call["ok"], call["error"] and call["error"]["position"], call["site"]["line"])
         for call in calls
     ]
 
@@ -241,7 +242,7 @@ def test_values_and_calls_are_those_of_this_python(python_314: Path) -> None:
     assert done.returncode == 0, done.stderr[-2000:]
     told = json.loads(done.stdout)
     assert told["python"] == [3, 14]
-    child = ParserProcess(f"{PARSERS}:fence_then_trim")
+    child = process(f"{PARSERS}:fence_then_trim")
     for text, answer in zip(TEXTS, map(json.loads, told["answers"]), strict=True):
         here = child.parse(text)
         mine = [

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.capture.made import command_process
 from tests.locked import locked
 from webapp.capture.command import CommandProcess
 from webapp.capture.process import NotStarted
@@ -134,7 +135,7 @@ def program(tmp_path: Path) -> Iterator[Callable[..., CommandProcess]]:
     def write(answer: str, **options: float) -> CommandProcess:
         file = tmp_path / f"program{len(made)}.py"
         file.write_text(WELL.format(answer=answer))
-        made.append(CommandProcess(f"{sys.executable} {file.name}", folder=tmp_path, **options))  # type: ignore[arg-type]
+        made.append(command_process(f"{sys.executable} {file.name}", folder=tmp_path, **options))
         return made[-1]
 
     yield write
@@ -176,15 +177,16 @@ def test_its_memory_is_limited(program: Callable[..., CommandProcess]) -> None:
 def test_what_is_no_program_is_not_started(tmp_path: Path) -> None:
     for command in ("no-such-program", "./missing", "'open"):
         with pytest.raises(NotStarted):
-            CommandProcess(command, folder=tmp_path).version()
+            command_process(command, folder=tmp_path).version()
 
 
 def test_the_version_follows_the_files_of_the_command(program: Callable[..., CommandProcess], tmp_path: Path) -> None:
     process = program('json.dumps({"value": 1})')
     first = process.version()
-    assert first == replace(process, _version="").version() != replace(process, _version="", part="a").version()
+    of_a_part = CommandProcess(replace(process.spec, value="a"))
+    assert first == CommandProcess(process.spec).version() != of_a_part.version()
     (tmp_path / "program0.py").write_text("changed")
-    assert replace(process, _version="").version() != first
+    assert CommandProcess(process.spec).version() != first
 
 
 def test_a_trace_of_its_own_is_taken_where_it_fits(under: Parse, tmp_path: Path) -> None:

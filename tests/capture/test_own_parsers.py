@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.capture import own_parsers
-from webapp.capture.process import ParserProcess
+from tests.capture.made import process
 from webapp.parsing import Trace, parse
 from webapp.parsing.failure_group import group
 from webapp.parsing.outcomes import run, trace_of
@@ -65,10 +66,10 @@ def test_a_result_object_is_no_value_and_its_part_can_be_named() -> None:
         "failed",
         f"{reason}name the part that does, as --value results.0.data",
     )
-    child = ParserProcess(f"{FILE}:gives_an_object", part="data")
+    child = process(f"{FILE}:gives_an_object", value="data")
     try:
         assert trace_of('{"a": 1}', child.parse('{"a": 1}')).values == ({"a": 1},)
-        child.part = "data.b"
+        child.spec = replace(child.spec, value="data.b")
         child.close()
         assert child.parse('{"a": 1}').error.said == "a dict has no 'b', which --value names"  # type: ignore[union-attr]
     finally:
@@ -76,7 +77,7 @@ def test_a_result_object_is_no_value_and_its_part_can_be_named() -> None:
 
 
 def test_types_that_have_a_text_are_that_text_and_a_set_a_list() -> None:
-    child = ParserProcess(f"{FILE}:with_other_types")
+    child = process(f"{FILE}:with_other_types")
     for trace in (traced("with_other_types", '{"a": 1}'), trace_of('{"a": 1}', child.parse('{"a": 1}'))):
         assert trace.values == ({"a": 1, "when": "2026-11-25", "tags": ["a", "b", "c"]},)
         assert [flag.kind for flag in trace.flags] == ["changed_afterwards"]
@@ -85,7 +86,7 @@ def test_types_that_have_a_text_are_that_text_and_a_set_a_list() -> None:
 
 def test_a_number_of_another_type_is_that_number() -> None:
     text = '{"a": 1.50, "b": [0.1, 2]}'
-    child = ParserProcess(f"{FILE}:with_exact_numbers")
+    child = process(f"{FILE}:with_exact_numbers")
     for trace in (traced("with_exact_numbers", text), trace_of(text, child.parse(text))):
         assert (trace.verdict, trace.values, trace.flags) == ("clean", ({"a": 1.5, "b": [0.1, 2]},), ())
     child.close()
@@ -93,7 +94,7 @@ def test_a_number_of_another_type_is_that_number() -> None:
 
 def test_async_def_is_awaited() -> None:
     assert traced("waits", '{"a": 1}').values == ({"a": 1},)
-    child = ParserProcess(f"{FILE}:waits")
+    child = process(f"{FILE}:waits")
     assert child.parse("[1]").value == [1]
     child.close()
 
@@ -117,7 +118,7 @@ def test_what_says_nothing_of_the_text_is_a_group_of_its_own() -> None:
     parsers = Path(__file__).with_name("parsers.py")
     groups = []
     for function, text in (("hangs", "hang"), ("ends_the_process", "end")):
-        child = ParserProcess(f"{parsers}:{function}", seconds=0.5)
+        child = process(f"{parsers}:{function}", seconds=0.5)
         failed = trace_of(text, child.parse(text))
         assert failed.verdict == "failed"
         groups.append(group(text, failed, parse(text)))

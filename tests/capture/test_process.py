@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.capture.made import process
 from webapp.capture.process import NotStarted, ParserOutcome, ParserProcess
 
 PARSERS = Path(__file__).with_name("parsers.py")
@@ -21,7 +23,7 @@ def child() -> Iterator[Child]:
     children: list[ParserProcess] = []
 
     def start(function: str, **options: float) -> ParserProcess:
-        children.append(ParserProcess(f"{PARSERS}:{function}", **options))  # type: ignore[arg-type]
+        children.append(process(f"{PARSERS}:{function}", **options))
         return children[-1]
 
     yield start
@@ -99,7 +101,7 @@ def test_what_stops_or_ends_a_parser_is_an_outcome_and_the_next_response_is_pars
     process = child(function, seconds=0.5 if function == "hangs" else 60)
     error = process.parse(text).error
     assert error is not None and (error.type, error.said) == (kind, said)
-    process.seconds = 60.0
+    process.spec = replace(process.spec, seconds=60.0)
     assert process.parse("[1]").value == [1]
 
 
@@ -121,8 +123,8 @@ def test_any_text_arrives_as_it_is(run: Run, text: str) -> None:
 
 def test_a_parser_that_cannot_be_imported_says_why() -> None:
     with pytest.raises(NotStarted, match="no_such_module"):
-        ParserProcess("no_such_module:parse").parse("")
+        process("no_such_module:parse").parse("")
     with pytest.raises(NotStarted, match="no attribute 'nothing'"):
-        ParserProcess(f"{PARSERS}:nothing").parse("")
+        process(f"{PARSERS}:nothing").parse("")
     with pytest.raises(NotStarted, match="no/such/python"):
-        ParserProcess(f"{PARSERS}:whole", python="no/such/python").parse("")
+        process(f"{PARSERS}:whole", python="no/such/python").parse("")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.capture.made import process
 from webapp.capture.process import ParserProcess
 
 USER = """
@@ -43,7 +44,7 @@ READINGS: dict[tuple[str, str], Any] = {
 def child(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ParserProcess]:
     folder = tmp_path_factory.mktemp("real")
     (folder / "user.py").write_text(USER)
-    child = ParserProcess("user:parse", folder=folder)
+    child = process("user:parse", folder=folder)
     yield child
     child.close()
 

@@ -34,11 +34,8 @@ class CommandProcess(ParserProcess):
         """The command line, digests of the files that it names, and the size of the program that runs."""
         words = self._command()
         program = str(Path(shutil.which(words[0]) or words[0]).stat().st_size) if "/" not in words[0] else ""
-        return loaded_code.named(self._folder(), words) | {
-            "command": self.target,
-            "part": self.part,
-            "program": program,
-        }
+        command = {"command": self.spec.command or "", "part": self.spec.value, "program": program}
+        return loaded_code.named(self.spec.folder, words) | command
 
     def parse(self, raw: str) -> ParserOutcome:
         started = time.perf_counter_ns()
@@ -46,18 +43,15 @@ class CommandProcess(ParserProcess):
         elapsed = (time.perf_counter_ns() - started) // 1000
         return replace(outcome, microseconds=elapsed)
 
-    def _folder(self) -> Path:
-        return self.folder or Path.cwd()
-
     def _command(self) -> list[str]:
         try:
-            words = shlex.split(self.target)
+            words = shlex.split(self.spec.command or "")
         except ValueError as error:
-            raise NotStarted(f"{self.target} is not a command line: {error}") from None
+            raise NotStarted(f"{self.spec.command} is not a command line: {error}") from None
         program = words[0] if words else ""
-        executable = self._folder() / program if "/" in program else shutil.which(program)
+        executable = self.spec.folder / program if "/" in program else shutil.which(program)
         if not executable or not Path(executable).is_file():
-            raise NotStarted(f"{program or 'an empty command'} is not a program in {self._folder()} or on PATH")
+            raise NotStarted(f"{program or 'an empty command'} is not a program in {self.spec.folder} or on PATH")
         return words
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -67,7 +61,7 @@ class CommandProcess(ParserProcess):
 
             # Of the data alone: runtimes like Node's and Go's reserve far more addresses than they use.
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                resource.prlimit(process.pid, resource.RLIMIT_DATA, (self.memory, self.memory))
+                resource.prlimit(process.pid, resource.RLIMIT_DATA, (self.spec.memory, self.spec.memory))
         return process
 
     def _read(self, line: bytes, raw: str) -> ParserOutcome:
@@ -81,7 +75,7 @@ class CommandProcess(ParserProcess):
             return failed("BadAnswer", f'it answered neither {{"value": …}} nor {{"error": …}}, but {excerpt!r}')
         try:
             outcome = _outcome(answer)
-            return replace(outcome, value=plain_values.part(outcome.value, self.part)) if outcome.ok else outcome
+            return replace(outcome, value=plain_values.part(outcome.value, self.spec.value)) if outcome.ok else outcome
         except plain_values.NoSuchPart as missing:
             return failed("NoSuchPart", str(missing))
         except (AttributeError, KeyError, TypeError, ValueError) as error:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Callable  # noqa: UP035 — collections.abc.Callable takes no list in Python 3.9.1
 
 from .loaded_code import STANDARD_FOLDERS
-from .plain_values import as_text, failure_parts, position_of, shortened, snapshot
+from .plain_values import as_text, failure_of, position_of, shortened, snapshot
 
 REPEATS = 3  # failing calls of one kind from one line that are kept before the rest of them is only counted
 MOST_CALLS = 2_000  # calls kept for one response
@@ -51,7 +51,7 @@ class CallRecorder:
         self.active = True
 
     def stop(self) -> list[dict[str, Any]]:
-        """The calls in the order in which they ended, with values and sites; errors as `FAILURE_FIELDS` has them."""
+        """The calls in the order in which they ended, with values and sites."""
         with self.lock:
             self.active = False
             for call in self.calls:
@@ -70,7 +70,7 @@ class CallRecorder:
         try:
             result = decode()
         except BaseException as error:
-            self.keep(sink, text, False, None, failure_parts(error, text), caller_of(sys._getframe(2)), outer)
+            self.keep(sink, text, False, None, failure_of(error, text), caller_of(sys._getframe(2)), outer)
             raise
         finally:
             self.thread.inside = outer
@@ -254,10 +254,10 @@ class _PydanticPlugin:
         kind, words = first["type"], shortened(first["msg"])
         text = RECORDER.thread.validations[-1][0] or ""
         position = position_of(error, words, text) if kind == "json_invalid" else None
-        self._ended(False, None, (kind, words, words, position))
+        self._ended(False, None, {"type": kind, "message": words, "said": words, "position": position})
 
     def on_exception(self, exception: BaseException) -> None:
-        self._ended(False, None, failure_parts(exception, ""))
+        self._ended(False, None, failure_of(exception))
 
     def _ended(self, ok: bool, value: Any, error: Any) -> None:
         text, site = RECORDER.thread.validations.pop()

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from webapp.capture.alignment import WORK, Alignment, Replacement, WorkBudget, align_from, apply, follow, joined, starts
@@ -39,43 +39,28 @@ class Located:
 def locate(raw: str, calls: Sequence[DecoderCall]) -> list[Located]:
     """Each call with its place in `raw`, in the same order."""
     located: list[Located] = []
-    texts_made, budget = TextsMade(located), WorkBudget(WORK_IN_ALL)
-    for call in calls:
-        located.append(_place(raw, call, located, texts_made, budget))
+    made, budget = dict[str, int](), WorkBudget(WORK_IN_ALL)
+    for index, call in enumerate(calls):
+        located.append(_place(raw, call, located, made, budget))
+        if call.ok and (text := _text_made_of(call.value)) is not None:
+            made.setdefault(text, index)
     return located
 
 
-@dataclass(slots=True)
-class TextsMade:
-    """The texts that were made of values so far, each with the index of its call; looked through when first asked."""
-
-    located: Sequence[Located]
-    texts: dict[str, int] = field(default_factory=dict)
-    seen: int = 0
-
-    def of(self, text: str) -> int | None:
-        """From which call's value a text was made."""
-        for index in range(self.seen, len(self.located)):
-            call = self.located[index].call
-            for written in _texts_made_of(call.value) if call.ok else ():
-                self.texts.setdefault(written, index)
-        self.seen = len(self.located)
-        return self.texts.get(text)
-
-
-def _texts_made_of(value: Any) -> list[str]:
+def _text_made_of(value: Any) -> str | None:
     """What a parser hands on when it hands a value on as text: the text itself, or what `json.dumps` writes."""
-    if isinstance(value, str):
-        return [value]
+    if not isinstance(value, (dict, list)):
+        return value if isinstance(value, str) else None
     try:
-        return [json.dumps(value)] if isinstance(value, (dict, list)) else []
+        return json.dumps(value)
     except (TypeError, ValueError, RecursionError):
-        return []
+        return None
 
 
 def _place(
-    raw: str, call: DecoderCall, before: Sequence[Located], texts_made: TextsMade, budget: WorkBudget
+    raw: str, call: DecoderCall, before: Sequence[Located], made: Mapping[str, int], budget: WorkBudget
 ) -> Located:
+    """`made` are the texts that were made of values so far, each with the index of its call."""
     text = call.text
     if text == raw:
         return Located(call, "whole", (0, len(raw)))
@@ -87,7 +72,7 @@ def _place(
     at = raw.find(text) if text else -1
     if at >= 0:
         return _exact(raw, call, at, outer)
-    source = texts_made.of(text)
+    source = made.get(text)
     if source is not None:
         return Located(call, "derived", before[source].span, source=source)
     return _aligned(raw, call, outer, budget) if text else Located(call, "unlocated")

@@ -22,22 +22,14 @@ DEEPEST = 500  # levels of a value that are shown
 NUMBERS = (numbers.Real, decimal.Decimal)
 
 
-FAILURE_FIELDS = ("type", "message", "said", "position")
-
-
 def failure_of(error: BaseException, text: str = "") -> dict[str, Any]:
     """An exception in its own words, with the offset in `text` where it says one."""
-    return dict(zip(FAILURE_FIELDS, failure_parts(error, text)))  # noqa: B905 — Python 3.9 has no strict
-
-
-def failure_parts(error: BaseException, text: str) -> tuple[str, str, str, Any]:
-    """Type, message, what it said, position."""
     if type(error) is json.JSONDecodeError:
-        return "JSONDecodeError", error.msg, str(error), error.pos
+        return {"type": "JSONDecodeError", "message": error.msg, "said": str(error), "position": error.pos}
     message = getattr(error, "msg", None)
-    wording = shortened(_words(str, error))
-    message = shortened(message) if isinstance(message, str) else wording
-    return type(error).__name__, message, wording, position_of(error, wording, text)
+    said = shortened(_words(str, error))
+    message = shortened(message) if isinstance(message, str) else said
+    return {"type": type(error).__name__, "message": message, "said": said, "position": position_of(error, said, text)}
 
 
 def position_of(error: BaseException, wording: str, text: str) -> int | None:

@@ -8,7 +8,6 @@ import os
 import selectors
 import signal
 import subprocess
-import sys
 import threading
 import time
 from dataclasses import dataclass, field
@@ -16,12 +15,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from webapp.capture import loaded_code
+from webapp.capture.specs import ParserSpec
 
 CHILD = Path(__file__).with_name("child.py")
-SECONDS = 10.0  # that a parser may take for one response
 STARTING = 60.0  # that importing its libraries may take
 ENDING = 5.0  # that a process may take to end once it has closed its output: the system may write a core file first
-MEMORY = 4 << 30  # bytes of address space; libraries reserve much more than they use
 MOST_ANSWER = 64 << 20  # bytes of one answer line
 
 
@@ -50,7 +48,7 @@ class DecoderCall:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> DecoderCall:
-        return cls(**data | {"error": ParserFailure(*data["error"]) if data["error"] else None})
+        return cls(**data | {"error": ParserFailure(**data["error"]) if data["error"] else None})
 
 
 Ended = Literal["stopped", "died"]
@@ -82,18 +80,10 @@ class NotStarted(RuntimeError):
 class ParserProcess:
     """A child that parses one response after the other; it is started at the first and replaced when it ends.
 
-    `target` is `module:function`, `python` the interpreter of the environment that has it, `folder` where it is run
-    and imported from, `part` the dotted path to the value within what it gives; `depends` names files that its version
-    covers as well. One response at a time: callers from several threads wait for each other.
+    One response at a time: callers from several threads wait for each other.
     """
 
-    target: str
-    python: str = sys.executable
-    folder: Path | None = None
-    seconds: float = SECONDS
-    memory: int = MEMORY
-    part: str = ""
-    depends: tuple[str, ...] = ()
+    spec: ParserSpec
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     _buffer: bytes = field(default=b"", repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -105,7 +95,7 @@ class ParserProcess:
         with self._lock:
             try:
                 self._version = self._version or loaded_code.digest(
-                    self._covered() | loaded_code.depends(self.folder or Path.cwd(), self.depends)
+                    self._covered() | loaded_code.depends(self.spec.folder, self.spec.depends)
                 )
             except FileNotFoundError as missing:
                 raise NotStarted(str(missing)) from None
@@ -116,23 +106,24 @@ class ParserProcess:
         for text in loaded_code.SAMPLE:
             process = self._running()
             try:
-                _write(process, json.dumps({"text": text, "code": True}).encode("ascii") + b"\n", self.seconds)
-                line = self._line(process, min(self.seconds, loaded_code.SAMPLE_SECONDS))
+                _write(process, json.dumps({"text": text, "code": True}).encode("ascii") + b"\n", self.spec.seconds)
+                line = self._line(process, min(self.spec.seconds, loaded_code.SAMPLE_SECONDS))
                 self._code.update(json.loads(line)["code"])
             except (EOFError, OSError, ValueError, RecursionError):
                 self._end()
-        return self._code | {"function": self.target.rpartition(":")[2], "part": self.part}
+        return self._code | {"function": self.spec.target.rpartition(":")[2], "part": self.spec.value}
 
     def parse(self, raw: str) -> ParserOutcome:
         """Hand `raw` to the parser. Raises `NotStarted`; whatever else goes wrong is an outcome."""
         with self._lock:
             process = self._running()
             try:
-                _write(process, json.dumps({"text": raw}).encode("ascii") + b"\n", self.seconds)
-                line = self._line(process, self.seconds)
+                _write(process, json.dumps({"text": raw}).encode("ascii") + b"\n", self.spec.seconds)
+                line = self._line(process, self.spec.seconds)
             except TimeoutError:
                 self._end()
-                return failed("TimeoutError", f"took longer than {self.seconds:g} s; the parser was stopped", "stopped")
+                took = f"took longer than {self.spec.seconds:g} s; the parser was stopped"
+                return failed("TimeoutError", took, "stopped")
             except (EOFError, OSError):
                 return failed("ProcessDied", _how_it_ended(self._end(ENDING)), "died")
             except ValueError as error:
@@ -157,18 +148,17 @@ class ParserProcess:
         return self._process
 
     def _start(self) -> subprocess.Popen[bytes]:
-        command = [self.python, str(CHILD), self.target, "--memory", str(self.memory)]
-        command += ["--path", str(self.folder)] if self.folder else []
-        command += ["--value", self.part] if self.part else []
-        process = self._opened(command)
+        spec = self.spec
+        command = [spec.python, str(CHILD), spec.target, "--memory", str(spec.memory), "--path", str(spec.folder)]
+        process = self._opened([*command, "--value", spec.value])
         try:
             ready = json.loads(self._line(process, STARTING))
         except (EOFError, TimeoutError, ValueError) as error:
             ended = _how_it_ended(self._end(ENDING if isinstance(error, EOFError) else 0.0))
-            raise NotStarted(f"{self.target} could not be imported: {ended}") from error
+            raise NotStarted(f"{spec.target} could not be imported: {ended}") from error
         if not ready["ready"]:
             self._end()
-            raise NotStarted(f"{self.target} could not be imported: {ready['error']['type']}: {ready['error']['said']}")
+            raise NotStarted(f"{spec.target} could not be imported: {ready['error']['type']}: {ready['error']['said']}")
         self._code.update(ready["code"])
         return process
 
@@ -180,7 +170,7 @@ class ParserProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                cwd=self.folder,
+                cwd=self.spec.folder,
                 start_new_session=True,
             )
         except OSError as error:

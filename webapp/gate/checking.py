@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from webapp import parsing
-from webapp.gate.judging import judge_values, roots_of
+from webapp.gate.judging import judge, roots_of
 from webapp.gate.samples import BadLines, Sample, SampleReading, digest_of, read_baseline, reading, rows, write_baseline
 from webapp.jsontext import same_as
 from webapp.parsing import Profile
@@ -154,26 +154,18 @@ def outcome(sample: Sample, reading: SampleReading, profile: Profile) -> str | N
     if reading.values is None:
         same = digest_of(same_as(sample.meant)) == reading.digest
         return "right" if same else "wrong" if sample.meant else "spurious"
-    return judge_values(reading.values, sample.meant, roots_of(profile)).outcome
+    return judge(reading.values, sample.meant, roots_of(profile)).outcome
 
 
 def _problems(samples: Sequence[Sample], before: Mapping[str, SampleReading]) -> list[str]:
     """Where baseline and responses do not speak of the same."""
-    samples_by_id = {sample.id: sample for sample in samples}
-    problems = [
-        f"{sample_id!r} is in the baseline, but not among the responses"
-        for sample_id in before
-        if sample_id not in samples_by_id
+    texts = {sample.id: sample.sha256 for sample in samples}
+    lost = [f"{ident!r} is in the baseline, but not among the responses" for ident in before if ident not in texts]
+    new = [
+        f"{ident!r} is not in the baseline: see what is new, then --update" for ident in texts if ident not in before
     ]
-    problems += [
-        f"{sample_id!r} is not in the baseline: see what is new, then --update"
-        for sample_id in samples_by_id
-        if sample_id not in before
-    ]
-    for ident, old in before.items():
-        if ident in samples_by_id and samples_by_id[ident].sha256 != old.text:
-            problems.append(f"{ident!r} has another text than in the baseline")
-    return problems
+    changed = [ident for ident, old in before.items() if texts.get(ident, old.text) != old.text]
+    return [*lost, *new, *(f"{ident!r} has another text than in the baseline" for ident in changed)]
 
 
 def _change(

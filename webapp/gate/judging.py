@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from webapp.jsontext import same_as
-from webapp.parsing import Profile, Trace
+from webapp.parsing import Profile
 
 OUTCOMES = {
     "right": "the values that were meant",
@@ -27,12 +28,7 @@ class Judged:
     policy: str | None = None
 
 
-def judge(trace: Trace, meant: Sequence[Any], roots: str = "all") -> Judged:
-    """Compare `trace.values` with the values `meant`, in order: see `judge_values`."""
-    return judge_values(trace.values, meant, roots)
-
-
-def judge_values(read_values: Sequence[Any], meant: Sequence[Any], roots: str = "all") -> Judged:
+def judge(read_values: Sequence[Any], meant: Sequence[Any], roots: str = "all") -> Judged:
     """Compare the values that a profile gave with those that were meant, in order; [] says that no JSON is meant.
 
     A profile that gives another selection of several values by its policy is right where it gives that selection:
@@ -120,9 +116,8 @@ def first(a: Sequence[Any], b: Sequence[Any]) -> Difference | None:
 
 
 def _items(path: Path, before: Sequence[Any], after: Sequence[Any]) -> Iterator[tuple[Path, Any, Any]]:
-    for index in range(max(len(before), len(after))):
-        before_item, after_item = (side[index] if index < len(side) else _MISSING for side in (before, after))
-        yield (*path, index), before_item, after_item
+    for index, items in enumerate(zip_longest(before, after, fillvalue=_MISSING)):
+        yield (*path, index), *items
 
 
 def _members(path: Path, before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[Path, Any, Any]]:

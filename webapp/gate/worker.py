@@ -44,7 +44,7 @@ def answer(profile: Profile, sample: Sample) -> dict[str, str]:
     trace = parsing.parse(sample.text, profile)
     if sample.meant is None:
         return {"outcome": "unknown", "text": "no final label says what was meant"}
-    judged = judge(trace, sample.meant, roots_of(profile))
+    judged = judge(trace.values, sample.meant, roots_of(profile))
     text = "" if judged.outcome in GOOD else reports.drawn(sample.text, trace, sample.meant, judged)
     return {"outcome": judged.outcome, "text": text}
 

@@ -150,7 +150,7 @@ def test_a_long_response_is_compared_once_its_parse_is_stored(
 def test_a_value_is_compared_by_the_profiles_policy(
     raw: str, meant: list[Any], roots: str, outcome: str, policy: str | None
 ) -> None:
-    judged = judge(parse(raw), meant, roots)
+    judged = judge(parse(raw).values, meant, roots)
     assert (judged.outcome, judged.policy) == (outcome, policy)
 
 

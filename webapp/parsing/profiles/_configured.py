@@ -78,8 +78,7 @@ class OwnParser:
 
 @cache
 def process_of(spec: ParserSpec) -> ParserProcess:
-    kind, target = (ParserProcess, spec.target) if spec.command is None else (CommandProcess, spec.command)
-    process = kind(target, spec.python, spec.folder, spec.seconds, spec.memory, spec.value, spec.depends)
+    process = ParserProcess(spec) if spec.command is None else CommandProcess(spec)
     atexit.register(process.close)
     return process
 

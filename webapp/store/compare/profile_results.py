@@ -176,7 +176,7 @@ def _result(db: orm.Session, response: Labelled, meant: list[Any], profile: Prof
     trace = _trace(db, response, profile)
     if trace is None:
         return None
-    judged = judge(trace, meant, roots_of(profile))
+    judged = judge(trace.values, meant, roots_of(profile))
     strategy = trace.attempts[trace.chosen[0]].strategy if trace.chosen else NO_STRATEGY
     return profile.version, judged.outcome, judged.policy, strategy
 
