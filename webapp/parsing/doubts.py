@@ -11,7 +11,7 @@ from itertools import pairwise
 from webapp.parsing import swallowed
 from webapp.parsing.decode import decode, first_keys
 from webapp.parsing.edit import Edit, Span, apply, places, trimmed
-from webapp.parsing.machine.tokens import QUOTED, SCALAR, STRING, TYPESET
+from webapp.parsing.machine.tokens import LITERAL, QUOTED, SCALAR, STRING, TYPESET
 from webapp.parsing.mended import closed_twice, opened_twice
 from webapp.parsing.patterns import later
 from webapp.parsing.trace import Attempt, Flag
@@ -41,6 +41,7 @@ _ends_within = later(
 )
 """A string between a quote of typography and a plain one, in which the first one's own closer stands."""
 _glued_item = later(r'(?<=")"(?![^"\n]{0,100}+"\s{0,9}+:)|(?<=\w)\[|(?<=")\d|:(?!\s*"[^"\n]{0,80}+"\s*:)')
+_literal_item = later(rf",[ ]?{LITERAL}\s{{0,9}}+\]")
 _plain_string = later(r"""[fFrR](["'])[^"'\\{\n]*+\1|[bBuU]"[^"'\\\n]*+\"""")
 """A string with a prefix that nothing in it asks for: the letter may be of it."""
 _string_or_key = later(rf"({STRING})(\s*+:)?")
@@ -110,7 +111,7 @@ _ASKED: dict[str, Callable[[str, Edit], object]] = {
     "square_object": lambda raw, edit: _lone_pair.match(raw, edit.span.start),
     "missing_colon": _is_listed,
     "missing_comma": lambda raw, edit: _glued_item.match(raw, edit.span.start),
-    "missing_quote": lambda _, edit: edit.old,
+    "missing_quote": lambda raw, edit: edit.old or _literal_item.match(raw, edit.span.start),
     "string_prefix": lambda raw, edit: _plain_string.match(raw, edit.span.start),
     "bad_escape": swallowed.is_before_quote,
     "smart_quotes": lambda raw, edit: _ends_within.match(raw, edit.span.start),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from webapp.parsing.calls import pythonic
 from webapp.parsing.machine.repair import opening
 from webapp.parsing.machine.tokens import CHECKBOXES, COLON, TYPESET
 from webapp.parsing.patterns import later
@@ -64,8 +65,10 @@ def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
         return "the braces of a command of LaTeX"
     if raw.find("for", at, at + 125) >= 0 and _comprehension.match(raw, at + 1, end):
         return "a comprehension in Python"
-    if not lenient and _called(raw, at):
+    if not lenient and pythonic.holds_as_argument(raw, at, line_before(raw, at)):
         return "an argument of a call in program code"
+    if not lenient and _request.search(raw, max(0, at - _WIDTH), at):
+        return "the body of a request that a program sends"
     if (opens := opening()) and opens.match(raw, at, end):
         return code(line_before(raw, at), lenient)
     if raw[at] in "{｛﹛":
@@ -106,6 +109,8 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) ->
     word = look["word"]
     if raw[at - 1 : at] not in ("", "{", "[", ",", ":") and _styled(raw, at):
         return "a rule of a style sheet, which is program code"
+    if not lenient and _struct.search(raw, max(0, at - 80), at):
+        return "a literal of a struct, which is program code"
     if not look["colon"]:
         is_meant = lenient and (_quote_next.match(raw, look.end("word"), end) or end - look.end("word") < 2)
         return None if is_meant else f"{{{word[:20]}… is a placeholder or program code: no colon follows"
@@ -122,6 +127,10 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) ->
     return code(before, lenient)
 
 
+_struct = later(r"(?:(?:\.|::|[&\]])[A-Z]\w*+ ?|\b[A-Z]\w*[a-z]\w*+|\b[A-Z][a-z]+[A-Z]\w*+ )\Z")
+_request = later(
+    r"(?:\A|[\n`])(?:GET|POST|PUT|PATCH|DELETE|HEAD) \S{1,99}(?: HTTP/[\d.]{1,3}(?:\r?\n[\w-]{1,40}: [^\n]*+)*+)?\s*+\Z"
+)
 _key_behind = later(r"""\{[^{}]{0,300}?[,\n]\s{0,60}+(["'])[^"'\n{}\[\]]{1,60}+\1\s{0,9}+:""")
 """A brace behind which, whatever follows it, a later member has a key: at a line's start it is meant as an object."""
 _logged = later(r"(?!\s*+\w++=\Z)(?:[^(<{=,?&]|\([^()]{0,99}\)|\{[^{}]{0,99}\}|=(?!\Z)|,(?!\s*\w+=\Z))*+(?<=\w)=\Z")
@@ -229,6 +238,7 @@ _expression = later(
     r"|[\w)\]](?<!functions)(?<!tools)(?<!tool_use)(?<!api)\.\w+)\(\s*[rbuf]?['\"]{0,3}"
     r"|[\w\]}>!] :?= (?:<\w++>)?|[)\]\"'] \+ |[(,] ?\*\*|\S (?:@>|[<>=]{1,2}|DEFAULT|THEN|ELSE|\$\w++|\w++=\w++) '"
     r"|['\"] % |\w not in |\b(?:return|raise|throw|await|yield|new) [\w.]++\(|\b\w++=\{?+|[=!]= ?|=>\s*+\(?|\{\{ |\w!\("
+    r"|\w\[\w*\][\w.]++|\b(?:add_header|return|log_format) [\w-]++ '"
     r"|(?:\A|;)\s*+(?:const|let|var|import|export|struct) |\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
 )
 _operator = later(
@@ -282,16 +292,3 @@ def _subscript(raw: str, at: int) -> bool:
 
 _index = later(r"""\[(?:"[^"\n]{1,60}+"|'[^'\n]{1,60}+'|-?\d{1,4}+)\]""")
 _objects = later(r"""[\[［]\s{0,50}+(?:\{\s{0,50}+["'}]|\[\s{0,50}+(?:[\[{\d]|""))""")
-
-
-def _called(raw: str, at: int) -> bool:
-    """Whether the bracket at `at` is an argument of a call: a later one, or in a longer line an array or bare keys."""
-    is_bare = raw[at] != "{" or raw[at + 1 : at + 9].lstrip()[:1].isalpha()
-    may_be = raw[at - 1 : at] in ", '\"" or (raw[at - 1 : at] == "(" and is_bare)
-    return may_be and "(" in (before := line_before(raw, at)) and _argument.search(before) is not None
-
-
-_argument = later(
-    r"""(?:[A-Za-z_]|VALUES )[(\[](?:[^()"\n]|"[^"\n]{0,80}+"|\([^()\n]{0,80}\)){1,100},\s?['"]?\Z"""
-    r"""|(?:\S\s++|[^\w\s])\w++\((?:\w++: )?+\Z"""
-)

@@ -194,3 +194,19 @@ def _rewritten(raw: str, token: re.Match[str]) -> list[Edit]:
         return []
     opening, closing = (Edit(tags.REPAIR, quote, quote.of(raw), '"') for quote in (before, after))
     return [opening, *plain_text(raw, text, tags.REPAIR), closing]
+
+
+def holds_as_argument(raw: str, at: int, before: str) -> bool:
+    """Whether the bracket at `at` is an argument of a call: a later one, or in a longer line an array or bare keys.
+
+    `before` is what its line has before it.
+    """
+    is_bare = raw[at] != "{" or raw[at + 1 : at + 9].lstrip()[:1].isalpha()
+    may_be = raw[at - 1 : at] in ", '\"" or (raw[at - 1 : at] == "(" and is_bare)
+    return may_be and "(" in before and _argument.search(before) is not None
+
+
+_argument = later(
+    r"""(?:[A-Za-z_]|VALUES )[(\[](?:[^()"\n]|"[^"\n]{0,80}+"|\([^()\n]{0,80}\)){1,100},\s?['"]?\Z"""
+    r"""|(?:\S\s++|[^\w\s])\w++\((?:\w++: )?+\Z"""
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webapp.parsing.machine import string_end, tokens
 from webapp.parsing.machine.state import Machine, StringReading
-from webapp.parsing.machine.tokens import CLOSE, COLON, COMMA, OPENERS
+from webapp.parsing.machine.tokens import CLOSE, COLON, COMMA, LITERAL, OPENERS
 from webapp.parsing.patterns import later
 
 _rest_of_key = later(r"""[^"'\\\n{}\[\]:,]{1,60}+["'”]\s{0,50}+:""")
@@ -140,9 +140,13 @@ def end_of_unclosed(machine: Machine, reading: StringReading) -> int:
     closers = [char for char in raw[at:stop] if char in "}]"]
     needed = [OPENERS[frame.kind] for frame in reversed(machine.frames[-len(closers) :])] if closers else []
     opened = raw.count("{", reading.open_end, at) > raw.count("}", reading.open_end, at)
-    if closers and closers == needed and not opened:
-        return at
-    return stop
+    if not closers or closers != needed or opened:
+        return stop
+    literal = _literal_item.search(raw, max(reading.open_end + 1, at - 9), at) if reading.where == "i" else None
+    return literal.start() if literal else at
+
+
+_literal_item = later(rf",[ ]?{LITERAL}\Z")
 
 
 _FAR = 2_000

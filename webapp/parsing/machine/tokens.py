@@ -40,7 +40,7 @@ MARK = r"[*`_~\\^.;|#<>-]{1,3}+"
 TYPESET = "“„‘′«»「『"
 """What opens strings where typography set the quotes."""
 CHECKBOXES = ("[ ] ", "[x] ", "[X] ")
-NOTE = r"//|/\*|\#"
+NOTE = r"//|/\*|\#|<think>"
 DELIMITED = rf"(?=[ \t]*+(?:[{COMMA}{CLOSE})\n;\"]|{NOTE}|```|\Z)|\s*+[{COMMA}{CLOSE})])"
 """Behind a value without quotes: a delimiter, a comment, or the end of its line or of the text."""
 JOINED = (

@@ -116,10 +116,13 @@ def _regions(raw: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     inside: list[tuple[int, int]] = []
     if not ("<" in raw or "◁" in raw or "THINK]" in raw):
         return [(0, len(raw))], []  # far cheaper than the pattern
-    at, depth = 0, 0
+    at, depth, inner = 0, 0, False
     for match in _thought.finditer(raw):
         closes = match["closes"] or match["moon"] or match["end"] or match["bracket"] or match["harmony"]
-        if (match["harmony"] and not depth) or (closes and not at and _in_value(raw, match.start())):
+        was_inner, inner = inner, not closes and not depth and _in_value(raw, match.start(), opens=True)
+        if inner or (match["harmony"] and not depth):
+            continue
+        if closes and ((was_inner and not depth) or (not at and _in_value(raw, match.start()))):
             continue
         if (closes and depth == 0 and not outside and not inside) or (closes and depth):
             inside.append((at, match.start()))
@@ -132,11 +135,13 @@ def _regions(raw: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     return outside, inside
 
 
-def _in_value(raw: str, at: int) -> bool:
-    """Whether a string or a bracket of the line is open at `at`: what stands there closes no thought. Looks nearby."""
+def _in_value(raw: str, at: int, *, opens: bool = False) -> bool:
+    """Whether a string or a bracket of the line is open at `at`: what stands there is no tag of a thought, or one
+    within the value. Looks nearby. One that `opens` a thought needs a brace, since prose ends in a comma as well.
+    """
     low = max(raw.rfind("\n", max(0, at - 400), at), at - 400, 0)
     if raw[low:at].rstrip()[-1:] in (",", "{", "["):
-        return True
+        return not opens or raw.rfind("{", low, at) > raw.rfind("}", low, at)
     return raw.count('"', low, at) % 2 == 1 and '"' in raw[at : at + 100].partition("\n")[0]
 
 

@@ -16,9 +16,9 @@ LONGEST = 20_000
 """So far the end of a line, or of a comment in HTML, is looked for."""
 
 
-@mends("comment", r"//|/\*|#|<!--|--(?=[ \t][^\n\"'{}\[\]]{1,200}+\n)", "kcva", "/#<-", order=5)
+@mends("comment", r"//|/\*|#|<!--|<think>|--(?=[ \t][^\n\"'{}\[\]]{1,200}+\n)", "kcva", "/#<-", order=5)
 def comment(machine: Machine, match: re.Match[str]) -> bool:
-    """A comment, of JavaScript, C, Python, SQL or HTML, is removed."""
+    """A comment, of JavaScript, C, Python, SQL or HTML, or a thought, is removed."""
     no_comment = _word if machine.state == "v" else _mark
     if match[0] == "#" and no_comment.match(machine.raw, machine.at, machine.end):
         return False
@@ -43,8 +43,9 @@ def _end(raw: str, match: re.Match[str], limit: int) -> int:
     if match[0] == "/*":
         end = raw.find("*/", match.end(), limit)
         return end + 2 if end >= 0 else limit
-    end = raw.find("-->", match.end(), min(limit, match.end() + LONGEST))
-    return end + 3 if end >= 0 else -1
+    closing = "-->" if match[0] == "<!--" else "</think>"
+    end = raw.find(closing, match.end(), min(limit, match.end() + LONGEST))
+    return end + len(closing) if end >= 0 else -1
 
 
 _word = later(r"""#[\w-]{2,40}+(?=[ \t]*+(?:[}\]]|,[ \t]*+(?:["'}\]\n#]|\Z)))|#[\da-fA-F]{3,8}+\s*+[,}\]]""")

@@ -16,24 +16,25 @@ _STARTS = "".join(chr(code) for code in range(33, 127) if chr(code) not in ",:{}
 
 @mends(
     "unquoted_key",
-    r"[\w$@./-]++(?:[ ][\w$@./-]++){0,5}+(?P<quote>[\"'])?(?=(?:"
+    r"(?::(?=[A-Za-z_]\w*+\s*+=>))?+[\w$@./-]++(?:[ ][\w$@./-]++){0,5}+(?P<quote>[\"'])?(?=(?:"
     + MARK
     + r")?\s*+(?:["
     + COLON
     + r"]|=))|[\w$-]++(?P<cut>)(?=\s*+(?:\Z|[\"'“‘\[{]))",
     "k",
-    _STARTS,
+    ":" + _STARTS,
     order=60,
+    opens=r":[A-Za-z_]\w*+\s*+=>",
 )
 def unquoted_key(machine: Machine, match: re.Match[str]) -> bool:
     """A key without quotes gets them."""
-    start, end = match.span()
+    start, end = match.span()  # with the colon that begins a symbol of Ruby
     if match["quote"]:
         machine.patch("missing_quote", start, start, '"')
         if match["quote"] == "'":
             machine.patch("single_quotes", end - 1, end, '"')
     else:
-        machine.patch("unquoted_key", start, start, '"')
+        machine.patch("unquoted_key", start, start + (match[0][0] == ":"), '"')
         machine.patch("unquoted_key", end, end, '"')
     return machine.key_done(end)
 
@@ -50,7 +51,13 @@ _behind_comma, _behind_comma_equals = (
 """What shows that the comma before it ends an object's bare value, and one that stands behind an equals sign."""
 
 
-@mends("unquoted_value", r"[^\s,:{}\[\]\"'`“”‘’´«»()„‹›「」『』＂＇″′]", "v", _STARTS, order=90)
+@mends(
+    "unquoted_value",
+    r":(?=[A-Za-z_]\w*+\s*+[,}\]])|[^\s,:{}\[\]\"'`“”‘’´«»()„‹›「」『』＂＇″′]",
+    "v",
+    ":" + _STARTS,
+    order=90,
+)
 def unquoted_value(machine: Machine, match: re.Match[str]) -> bool:
     """A value without quotes that is no literal and no number becomes a string."""
     raw, start = machine.raw, match.start()
