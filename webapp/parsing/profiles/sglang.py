@@ -1,4 +1,4 @@
-"""Readers of tool calls of servers beside vLLM: SGLang's detectors, and llama.cpp's grammars."""
+"""SGLang's detectors of tool calls."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from webapp.parsing.edit import Span, stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._grammar import Template
 from webapp.parsing.profiles._steps import Refused, derived, escapes, reader, refuse
 from webapp.parsing.profiles.vllm import BEGIN, CALLS, END, SEP
 from webapp.parsing.trace import Attempt
@@ -165,37 +164,4 @@ def _words(raw: str) -> Iterator[tuple[str, Span]]:
             at = raw.find("<|", raw.find("|>", at) + 2) % (len(raw) + 1)
 
 
-_LLAMA_CPP = "llama-cpp-python 0.3.36, which holds llama.cpp's common/chat-auto-parser-generator.cpp"
-_QWEN3 = Template("<tool_call>\n", "</tool_call>", '"arguments"', thinks=True, several=True)
-_LLAMA3 = Template("", "", '"parameters"', wraps=True)
-
-
-@reader("llama-cpp-qwen3", "<tool_call>\n", _LLAMA_CPP)
-def llama_cpp_qwen3(tracer: Tracer) -> Iterator[Attempt]:
-    """llama.cpp with Qwen3's chat template: JSON in <tool_call> lines; what does not fit makes the request fail.
-
-    1. Thoughts in front are skipped; without a <think> they are text. 2. Behind <tool_call> and a line feed stand one
-    or more objects with commas between, each of "name" and "arguments" in this order and nothing else; raw line feeds
-    in texts pass. 3. Nothing but white space may stand behind </tool_call>, or another <tool_call>: prose there, as
-    any other mistake, refuses the whole response, also the calls before; only a stream has given them by then. 4. What
-    is cut off is no mistake: the call is given with its arguments as far as they came, { without any, which is shown
-    here as a failure. 5. Arguments that are no object become {}. Any name counts as declared here; with one that is not
-    the request fails too. The templates of Qwen2.5 and Hermes 2 Pro read the same, but know no thoughts.
-    """
-    return _QWEN3.calls(tracer)
-
-
-@reader("llama-cpp-llama3", "{", _LLAMA_CPP)
-def llama_cpp_llama3(tracer: Tracer) -> Iterator[Attempt]:
-    """llama.cpp with Llama 3.1's chat template: the first brace begins a call, or makes the request fail.
-
-    1. At the first { stands an object of "name" and "parameters" in this order, perhaps behind "type": "function", and
-    nothing else; raw line feeds in texts pass. 2. Nothing may stand behind it: prose, a second call and any { that
-    begins no call refuse the whole response. 3. What is cut off is no mistake: the call is given with its parameters as
-    far as they came, { without any, which is shown here as a failure. 4. Parameters that are no object become {}. Any
-    name counts as declared here; with one that is not the request fails too.
-    """
-    return _LLAMA3.calls(tracer)
-
-
-plugins = (deepseek_v3, gpt_oss, kimi_k2, llama_cpp_llama3, llama_cpp_qwen3, qwen25)
+plugins = (deepseek_v3, gpt_oss, kimi_k2, qwen25)
