@@ -56,7 +56,7 @@ class Messenger:
 
     def __init__(self, settings: Settings, engine: sa.Engine) -> None:
         self._settings, self._engine = settings, engine
-        self._told: dict[tuple[str, int], float] = {}
+        self._told: dict[tuple[str | int, ...], float] = {}
         self._woken = threading.Event()
 
     def start(self) -> None:
@@ -83,12 +83,8 @@ class Messenger:
         """
         try:
             for number in list(tasks.free(self._engine, self._settings)):
-                if self._is_due(DO, number, AGAIN):
-                    app(self._settings).send_task(DO, [number], retry=False)
-                    self._told[DO, number] = time.monotonic()
-            if self._is_due(CATCH_UP, 0, EXPIRES):
-                app(self._settings).send_task(CATCH_UP, retry=False, expires=EXPIRES)
-                self._told[CATCH_UP, 0] = time.monotonic()
+                self._send(DO, AGAIN, number)
+            self._send(CATCH_UP, EXPIRES, expires=EXPIRES)
         except sa.exc.SQLAlchemyError:
             raise
         except Exception as error:  # noqa: BLE001 - each broker's library raises its own, and this thread must go on
@@ -97,5 +93,8 @@ class Messenger:
             return False
         return True
 
-    def _is_due(self, name: str, number: int, seconds: float) -> bool:
-        return time.monotonic() - self._told.get((name, number), -seconds) >= seconds
+    def _send(self, name: str, seconds: float, *about: int, **options: float) -> None:
+        """The message, unless it was sent within so many seconds."""
+        if time.monotonic() - self._told.get((name, *about), -seconds) >= seconds:
+            app(self._settings).send_task(name, about, retry=False, **options)
+            self._told[name, *about] = time.monotonic()

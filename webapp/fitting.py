@@ -79,13 +79,10 @@ def _held(value: Any, path: Path, raw: str = "", attempt: Attempt | None = None)
         contract = fitted(raw[start:end] or jsontext.dumps(value), value, path.read_text("utf-8"), contract)
     except (OSError, ValueError, RecursionError) as reason:
         return replace(contract, state="not_checked", reason=str(reason))
-    places = (
-        mismatch.span and (mismatch.span[0] + start, mismatch.span[1] + start) for mismatch in contract.mismatches
-    )
-    moved = zip(contract.mismatches, places, strict=True)
-    return replace(
-        contract, mismatches=tuple(replace(mismatch, span=span if end else None) for mismatch, span in moved)
-    )
+    spans = [mismatch.span if end else None for mismatch in contract.mismatches]
+    moved = [span and (span[0] + start, span[1] + start) for span in spans]
+    held = [replace(one, span=span) for one, span in zip(contract.mismatches, moved, strict=True)]
+    return replace(contract, mismatches=tuple(held))
 
 
 def _misfits(index: int, schema: str, contract: Contract) -> Iterator[Misfit]:

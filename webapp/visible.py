@@ -114,8 +114,7 @@ def visible(text: str | None) -> str:
     """`text` on one line with nothing in it that cannot be seen or that moves other characters."""
     if not text or (text.isascii() and text.isprintable()):
         return text or ""
-    pieces = (run.text if run.code is None else sign(chr(run.code)) for run in runs(text))
-    return "".join(pieces).replace("\n", "↵").replace("\t", "⇥")
+    return with_signs(text).replace("\n", "↵").replace("\t", "⇥")
 
 
 def is_seen(name: str) -> bool:

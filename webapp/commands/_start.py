@@ -29,19 +29,25 @@ _HOST = re.compile(r"\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?(:\d+)?|\[[0-9A-Fa-f
 
 @contextmanager
 def starting(settings: Settings) -> Iterator[None]:
-    """Checks the settings; what keeps a server that is made within from starting is said in words, as by `check`."""
-    check(settings)
-    _store.connect(settings).dispose()  # says what is wrong with the URL, where anything is
+    """Checks the settings; what keeps a server that is made within from starting is said in words.
+
+    Exits with 2 where a setting has to be changed, with 1 where what it names cannot be used now.
+    """
     try:
+        _check(settings)
+        _store.connect(settings).dispose()  # says what is wrong with the URL, where anything is
         yield
     except sa.exc.DatabaseError as error:
         raise click.ClickException(_store.unusable_database(error)) from error
     except OSError as error:
-        raise click.ClickException(unusable_data(settings, error)) from None
+        place = error.filename or settings.data
+        raise click.ClickException(
+            f"FENCEPOST_DATA: the data folder cannot be used: {error.strerror or error}: {place}."
+            f" Let the server's user read and write {settings.data}, or name another folder."
+        ) from None
 
 
-def check(settings: Settings) -> None:
-    """Exits with 2 where a setting has to be changed, with 1 where what it names cannot be used now."""
+def _check(settings: Settings) -> None:
     for host in settings.trusted_hosts:
         if not _HOST.fullmatch(host.encode("idna").decode() if host.isprintable() and not host.isascii() else host):
             raise click.UsageError(f"FENCEPOST_TRUSTED_HOSTS takes host names such as logs.example.org, not {host!r}")
@@ -49,7 +55,8 @@ def check(settings: Settings) -> None:
         changes.home_of_name(settings.home)
     except UnknownProfile as error:
         raise click.UsageError(f"FENCEPOST_HOME: {error.args[0]}") from None
-    _check_data(settings)
+    spool_beside(settings)
+    tempfile.TemporaryFile().close()
     _check_store(settings)
 
 
@@ -59,22 +66,6 @@ def spool_beside(settings: Settings) -> None:
 
     settings.data.mkdir(parents=True, exist_ok=True)
     tempfile.tempdir = str(dump_files.incoming(settings.data))
-
-
-def _check_data(settings: Settings) -> None:
-    try:
-        spool_beside(settings)
-        tempfile.TemporaryFile().close()
-    except OSError as error:
-        raise click.ClickException(unusable_data(settings, error)) from None
-
-
-def unusable_data(settings: Settings, error: OSError) -> str:
-    place = error.filename or settings.data
-    return (
-        f"FENCEPOST_DATA: the data folder cannot be used: {error.strerror or error}: {place}."
-        f" Let the server's user read and write {settings.data}, or name another folder."
-    )
 
 
 def _check_store(settings: Settings) -> None:

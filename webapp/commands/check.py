@@ -71,7 +71,7 @@ def command(
         sys.exit(_check_contracts(database, filters, as_json))
     refuse(name is None, "name a parser with --profile, or hold calls against their requests with --contract")
     for path in outputs:
-        refuse(path.suffix not in reports.SUFFIXES, f"-o takes {', '.join(reports.SUFFIXES)}, not {path.name!r}")
+        refuse(path.suffix not in reports.FORMS, f"-o takes {', '.join(reports.FORMS)}, not {path.name!r}")
     both = labels is not None and (database is not None or filters is not None)
     refuse(both, "--labels is a file: --database and filters are not for it")
     profile = runnable(name or "")
@@ -80,7 +80,7 @@ def command(
     options: dict[str, Any] = {"strict": strict, "split": split, "update": update}
     report = checking.run(sample, profile, baseline, allowed=allowed, **options)
     for path in outputs:
-        path.write_text(reports.written(report, path.suffix), encoding="utf-8", errors="backslashreplace")
+        path.write_text(reports.FORMS[path.suffix](report), encoding="utf-8", errors="backslashreplace")
     _tell(report, baseline, as_json)
     sys.exit(report.exit_code)
 

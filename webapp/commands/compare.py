@@ -120,13 +120,10 @@ def _parser_at(revision: str, name: str) -> Iterator[str]:
         tree = Path(folder, "tree").resolve()
         _git(top, "worktree", "add", "--detach", str(tree), commit)
         try:
-            yield specs.add_at(spec, _name_at(name, commit), tree / spec.folder.resolve().relative_to(top.resolve()))
+            words = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-") or "parser"
+            yield specs.add_at(spec, f"{words}-{commit}", tree / spec.folder.resolve().relative_to(top.resolve()))
         finally:
             _git(top, "worktree", "remove", "--force", str(tree))
-
-
-def _name_at(name: str, commit: str) -> str:
-    return f"{re.sub(r'[^A-Za-z0-9]+', '-', name).strip('-') or 'parser'}-{commit}"
 
 
 def _git(folder: Path, *words: str) -> str:

@@ -64,7 +64,8 @@ def work_on(settings: Settings, processes: int | None = None) -> None:
     if not settings.database.startswith("postgresql"):
         raise click.UsageError("--stay needs FENCEPOST_DATABASE on PostgreSQL: on SQLite the server has its worker")
     with stopped_by_signals() as stop_requested:
-        _start.check(settings)
+        with _start.starting(settings):
+            pass
         if settings.broker:
             _work_for_broker(settings, processes or _processors())
             return

@@ -57,24 +57,18 @@ class Sink(io.RawIOBase):
 
     def __init__(self) -> None:
         super().__init__()
-        self._parts: list[bytes] = []
-        self._at = 0
+        self._held = bytearray()
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: Any) -> int:
-        part = bytes(data)
-        self._parts.append(part)
-        self._at += len(part)
-        return len(part)
-
-    def tell(self) -> int:
-        return self._at
+        self._held += data
+        return memoryview(data).nbytes
 
     def taken(self) -> bytes:
-        parts, self._parts = self._parts, []
-        return b"".join(parts)
+        held, self._held = self._held, bytearray()
+        return bytes(held)
 
 
 def formats(takes: str) -> dict[str, ExportFormat]:

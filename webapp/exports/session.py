@@ -151,14 +151,11 @@ def document(
     about = jsontext.portable(fencepost | {"floats": "marked"})
     member = f'"fencepost":{about}'
     early = len(member) > LARGEST_LAST
-    yield _ascii(
+    head = (
         f'{{"session_id":{jsontext.dumps(session_id)},"dumped_at":{jsontext.dumps(moment)},'
         f'"entry_count":{entry_count},{member + "," if early else ""}"entries":['
     )
+    yield head.encode("ascii")
     for index, entry in enumerate(entries):
-        yield _ascii(f"{',' if index else ''}\n{jsontext.portable(entry)}")
-    yield _ascii("\n]}\n" if early else f"\n],{member}}}\n")
-
-
-def _ascii(text: str) -> bytes:
-    return text.encode("ascii")
+        yield f"{',' if index else ''}\n{jsontext.portable(entry)}".encode("ascii")
+    yield ("\n]}\n" if early else f"\n],{member}}}\n").encode("ascii")

@@ -43,10 +43,7 @@ class SampleChange:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that a run of the gate says. `problems` are sentences; `written` is None, "created" or "updated".
-
-    `outcomes` counts what the responses with a final label come to now.
-    """
+    """All that a run of the gate says. `problems` are sentences; `written` is None, "created" or "updated"."""
 
     profile: str
     version: str
@@ -58,12 +55,16 @@ class Report:
     problems: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     written: str | None = None
-    outcomes: Mapping[str, int] = field(default_factory=dict)
     rights: Mapping[str, str | None] = field(default_factory=dict)
     """each response's outcome, None without a final label"""
 
     def of(self, kind: str) -> list[SampleChange]:
         return [change for change in self.changes if change.kind == kind]
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """What the responses with a final label come to now, with how many of each."""
+        return {name: list(self.rights.values()).count(name) for name in RANK}
 
     @property
     def reasons(self) -> list[str]:
@@ -122,14 +123,10 @@ def compare(
         for sample_id in allowed
         if sample_id not in sample_ids
     ]
-    changes, rights = [], {}
-    for sample in chosen:
-        rights[sample.id] = outcome(sample, now[sample.id], profile)
-        old = before.get(sample.id)
-        if old is not None and old.text == sample.sha256:
-            change = _change(sample, old, now[sample.id], profile, allowed)
-            changes += [change] if change else []
-    counts = {name: list(rights.values()).count(name) for name in RANK}
+    rights = {sample.id: outcome(sample, now[sample.id], profile) for sample in chosen}
+    pairs = [(sample, before[sample.id]) for sample in chosen if sample.id in before]
+    same = [(sample, old, now[sample.id]) for sample, old in pairs if old.text == sample.sha256]
+    changes = [change for pair in same if (change := _change(*pair, profile, allowed))]
     used = {change.sample.id for change in changes if change.kind == "allowed"}
     return Report(
         profile.name,
@@ -141,9 +138,7 @@ def compare(
         tuple(changes),
         tuple(problems),
         tuple(sample_id for sample_id in allowed if sample_id not in used and sample_id in rights),
-        None,
-        counts,
-        rights,
+        rights=rights,
     )
 
 
@@ -237,7 +232,7 @@ def as_dict(report: Report) -> dict[str, Any]:
         "reasons": report.reasons,
         **{name: getattr(report, name) for name in ("profile", "version", "strict", "split", "checked", "labelled")},
         "baseline": report.written,
-        "outcomes": dict(report.outcomes),
+        "outcomes": report.outcomes,
         "problems": list(report.problems),
         "allowances_not_needed": list(report.unused),
         "counts": {kind: len(report.of(kind)) for kind in KINDS},

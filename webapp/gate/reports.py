@@ -16,7 +16,6 @@ from webapp.markdown import code, escaped
 from webapp.parsing import Trace, words
 from webapp.visible import clipped, visible
 
-SUFFIXES = (".json", ".xml", ".md")
 SHORT = {
     "right": "right",
     "wrong": "silently wrong",
@@ -27,11 +26,6 @@ SHORT = {
 }
 MOST_LINES = 50
 """changes of one kind that a Markdown report lists"""
-
-
-def written(report: Report, suffix: str) -> str:
-    """The report in the form of a file's suffix, one of `SUFFIXES`."""
-    return {".json": to_json, ".xml": to_xml, ".md": to_markdown}[suffix](report)
 
 
 def to_json(report: Report) -> str:
@@ -71,6 +65,10 @@ def _fails(report: Report, change: SampleChange) -> bool:
 def to_markdown(report: Report) -> str:
     """For a pull request or a job's summary."""
     return "\n".join(_markdown(report)) + "\n"
+
+
+FORMS = {".json": to_json, ".xml": to_xml, ".md": to_markdown}
+"""what writes a report into a file, by its suffix"""
 
 
 def _markdown(report: Report) -> Iterator[str]:
@@ -136,7 +134,7 @@ def _where(change: SampleChange) -> str:
 
 
 def _count(values: tuple[object, ...]) -> str:
-    return f"{len(values)} value{'' if len(values) == 1 else 's'}" if values else "no value"
+    return words.counted(len(values), "value") if values else "no value"
 
 
 def details(change: SampleChange) -> str:

@@ -31,7 +31,6 @@ class Sample:
     text: str
     meant: tuple[Any, ...] | None
     split: str
-    cause: str | None = None
     place: str | None = None
 
     @property
@@ -98,7 +97,7 @@ def _case(row: dict[str, Any], at: str) -> Sample:
     if split not in SPLITS:
         raise BadLines(f'{at}: "split" must be one of {", ".join(SPLITS)}, not {split!r}')
     meant = None if expected is None else tuple(expected)
-    return Sample(ident, text, meant, split, row.get("cause"), _place(row))
+    return Sample(ident, text, meant, split, _place(row))
 
 
 def _label(row: dict[str, Any], at: str) -> Sample:
@@ -113,7 +112,7 @@ def _label(row: dict[str, Any], at: str) -> Sample:
     except (KeyError, TypeError, ValueError):
         split = split_of_text(raw)
     meant = None if values is None else tuple(values)
-    return Sample(f"{key}-{position}", raw, meant, split, row.get("cause"), _place(row))
+    return Sample(f"{key}-{position}", raw, meant, split, _place(row))
 
 
 def _place(row: dict[str, Any]) -> str | None:

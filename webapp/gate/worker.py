@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -49,27 +49,23 @@ def answer(profile: Profile, sample: Sample) -> dict[str, str]:
     return {"outcome": judged.outcome, "text": text}
 
 
-def main(lines: TextIO, out: Callable[[str], Any]) -> None:
+def main(lines: TextIO, answers: TextIO | None) -> None:
     """Answer until the input ends."""
+    out = partial(print, file=answers, flush=True)
     try:
         profile, samples = begin(json.loads(next(iter(lines))))
     except (OSError, LookupError, ValueError, RuntimeError) as error:
-        out(json.dumps({"error": str(error.args[0] if error.args else error)}) + "\n")
+        out(json.dumps({"error": str(error.args[0] if error.args else error)}))
         return
     names = ("id", "called", "split")
     cases = [
         {name: getattr(sample, name) for name in names} | {"known": sample.meant is not None}
         for sample in samples.values()
     ]
-    out(json.dumps({"profile": profile.name, "version": profile.version, "cases": cases}) + "\n")
+    out(json.dumps({"profile": profile.name, "version": profile.version, "cases": cases}))
     for line in lines:
-        out(json.dumps(answer(profile, samples[json.loads(line)["id"]])) + "\n")
+        out(json.dumps(answer(profile, samples[json.loads(line)["id"]])))
 
 
 if __name__ == "__main__":
-
-    def write(text: str) -> None:
-        sys.__stdout__.write(text)  # type: ignore[union-attr]
-        sys.__stdout__.flush()  # type: ignore[union-attr]
-
-    main(sys.stdin, write)
+    main(sys.stdin, sys.__stdout__)
