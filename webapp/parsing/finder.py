@@ -11,7 +11,7 @@ from webapp.parsing.calls import tags
 from webapp.parsing.calls.tags import Mark
 from webapp.parsing.edit import Edit, NotJson, Span, apply, composed, edit_at, places, stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.machine import closers, tokens
+from webapp.parsing.machine import closers, escapes, tokens
 from webapp.parsing.machine.reader import read_value
 from webapp.parsing.machine.state import Machine
 from webapp.parsing.mended import LONGEST, Mended, closed_twice, one_character, requoted
@@ -224,7 +224,8 @@ class Finder:
             machine.patch("extra_closer", *stripped(raw, machine.at, tail))
         span = Span(start, max(tail, machine.last))
         name = self._name(strategy, start, tail)
-        attempt = self.tracer.attempt(name, span, machine.edits(), finite=True)
+        edits = escapes.throughout(raw, span, machine.edits())
+        attempt = self.tracer.attempt(name, span, edits, finite=True)
         if note := self._noted(start, attempt.value, note):
             attempt = self.tracer.amend(attempt, note=note)
         if attempt.ok and closers.text_goes_on.match(raw, tail) and raw[tail] != raw[start - 1 : start]:

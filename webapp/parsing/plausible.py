@@ -68,7 +68,7 @@ def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
     if not lenient and pythonic.holds_as_argument(raw, at, line_before(raw, at)):
         return "an argument of a call in program code"
     if not lenient and _request.search(raw, max(0, at - _WIDTH), at):
-        return "the body of a request that a program sends"
+        return "what a program sends or prints"
     if (opens := opening()) and opens.match(raw, at, end):
         return code(line_before(raw, at), lenient)
     if raw[at] in "{｛﹛":
@@ -127,10 +127,12 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) ->
     return code(before, lenient)
 
 
-_struct = later(r"(?:(?:\.|::|[&\]])[A-Z]\w*+ ?|\b[A-Z]\w*[a-z]\w*+|\b[A-Z][a-z]+[A-Z]\w*+ )\Z")
+_struct = later(r"(?:[.:&\]][A-Z]\w*+ ?|\b[A-Z]\w*[a-z]\w*+|\b[A-Z][a-z]+[A-Z]\w*+ )\Z")
 _request = later(
     r"(?:\A|[\n`])(?:GET|POST|PUT|PATCH|DELETE|HEAD) \S{1,99}(?: HTTP/[\d.]{1,3}(?:\r?\n[\w-]{1,40}: [^\n]*+)*+)?\s*+\Z"
+    r"|(?:\A|\n)>>> [^\n]*+\n['\"]?\Z"
 )
+"""What stands before the body of a request, or before what Python's prompt printed."""
 _key_behind = later(r"""\{[^{}]{0,300}?[,\n]\s{0,60}+(["'])[^"'\n{}\[\]]{1,60}+\1\s{0,9}+:""")
 """A brace behind which, whatever follows it, a later member has a key: at a line's start it is meant as an object."""
 _logged = later(r"(?!\s*+\w++=\Z)(?:[^(<{=,?&]|\([^()]{0,99}\)|\{[^{}]{0,99}\}|=(?!\Z)|,(?!\s*\w+=\Z))*+(?<=\w)=\Z")
@@ -238,7 +240,7 @@ _expression = later(
     r"|[\w)\]](?<!functions)(?<!tools)(?<!tool_use)(?<!api)\.\w+)\(\s*[rbuf]?['\"]{0,3}"
     r"|[\w\]}>!] :?= (?:<\w++>)?|[)\]\"'] \+ |[(,] ?\*\*|\S (?:@>|[<>=]{1,2}|DEFAULT|THEN|ELSE|\$\w++|\w++=\w++) '"
     r"|['\"] % |\w not in |\b(?:return|raise|throw|await|yield|new) [\w.]++\(|\b\w++=\{?+|[=!]= ?|=>\s*+\(?|\{\{ |\w!\("
-    r"|\w\[\w*\][\w.]++|\b(?:add_header|return|log_format) [\w-]++ '"
+    r"|\w\[\w*\][\w.]++|\b(?:add_header|return|log_format) [\w-]++ '|\b(?:CMD|ENTRYPOINT) "
     r"|(?:\A|;)\s*+(?:const|let|var|import|export|struct) |\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
 )
 _operator = later(

@@ -23,7 +23,7 @@ from webapp.parsing.machine.tokens import (
 from webapp.parsing.patterns import later
 
 ANY_KEY = (
-    rf"""(?:{KEY_AHEAD}|[uUbBrR]?+'[^'\n]{{1,80}}+'{SPACE}(?:[{COLON}]|{ARROW})|[`][^`\n]{{1,80}}+`{SPACE}:|[{TYPESET}][^“”’′«»」』\n]{{1,80}}+[“”’′«»」』]{SPACE}[{COLON}]"""
+    rf"""(?:{KEY_AHEAD}|[uUbBrR]?+'[^'\n]{{1,80}}+'{SPACE}(?:[{COLON}]|{ARROW})|[`][^`\n]{{1,80}}+`{SPACE}:|[{TYPESET}”][^“”’′«»」』\n]{{1,80}}+[“”’′«»」』]{SPACE}[{COLON}]"""
     rf"""|"[^"'\n]{{1,80}}+'{SPACE}:|'[^"'\n]{{1,80}}+"{SPACE}:"""
     rf"""|[A-Za-z_$][\w$-]*+["']?+{SPACE}:(?!/)|:[A-Za-z_]\w*+{SPACE}=>|-?\d++(?:\.\d++)?+"?+{SPACE}:)"""
 )

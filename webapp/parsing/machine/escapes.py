@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webapp.parsing.edit import Edit, Span, edit_at
+from webapp.parsing.edit import Edit, Span, edit_at, in_order
 from webapp.parsing.patterns import later
 
 NAME = "bad_escape"
@@ -89,6 +89,21 @@ def together(raw: str, start: int, end: int, patches: list[Edit]) -> list[Edit]:
     ]
     new = {*spots} - {patch.span.start for patch in patches if patch.repair == NAME and patch.new == "\\"}
     return sorted([*patches, *(edit_at(raw, NAME, at, at, "\\") for at in new)], key=lambda patch: patch.span.start)
+
+
+def throughout(raw: str, span: Span, edits: list[Edit]) -> list[Edit]:
+    """The edits of a value in order, with one for each command of LaTeX that begins as an escape does (`\\text`), in
+    strings that needed none, where another string has commands that do not.
+    """
+    if not any(edit.repair == NAME and edit.new == "\\" and _latex.match(raw, edit.span.start) for edit in edits):
+        return edits
+    mended = {edit.span.start for edit in edits}
+    alone = [match.start() for match in _slash.finditer(raw, *span) if len(match[0]) == 1]
+    new = [at for at in alone if at not in mended and _escape_or_name.match(raw, at)]
+    return in_order([*edits, *(edit_at(raw, NAME, at, at, "\\") for at in new)])
+
+
+_escape_or_name = later(rf"(?=\\(?:[tbfr]|nabla|neq))\\(?:{_commands})(?![A-Za-z])")
 
 
 def _doubled(raw: str, patch: Edit) -> Edit:
