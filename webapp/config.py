@@ -36,10 +36,6 @@ class BadSetting(WrongUse):
     """A setting cannot be read; the message names the variable and what it takes."""
 
 
-def _as_it_is(variable: str, text: str) -> str:
-    return text
-
-
 def _path(variable: str, text: str) -> Path:
     return Path(text).expanduser().absolute()
 
@@ -115,7 +111,7 @@ _POOL = partial(_number, f"a whole number from 1 to {MOST_POOLED}", 1, MOST_POOL
 _DAYS = partial(_number, "a number of days from 1 to 3650", 1, 3650)
 
 
-def _setting(words: str, default: Any = MISSING, *, reads: Callable[[str, str], Any] = _as_it_is) -> Any:
+def _setting(words: str, default: Any = MISSING, *, reads: Callable[[str, str], Any] = lambda _, text: text) -> Any:
     """A setting: its help, what holds where its variable is not set, and what reads it (raises `BadSetting`)."""
     return field(default=default, metadata={"help": words, "reads": reads})
 

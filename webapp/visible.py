@@ -138,14 +138,10 @@ def clipped(text: str, limit: int) -> str:
 _ASCII = bytes(range(128))
 
 
+@lru_cache(maxsize=1)
 def beyond_ascii(text: str) -> bytes:
     """The characters of `text` that are not ASCII, as UTF-8: few bytes, in which several look for something."""
-    return b"" if text.isascii() else _beyond_ascii(text)
-
-
-@lru_cache(maxsize=1)
-def _beyond_ascii(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
+    return b"" if text.isascii() else text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
 
 
 class HiddenText(NamedTuple):

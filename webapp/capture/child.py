@@ -1,6 +1,6 @@
 """Runs one parser and records what it hands to decoders: standard library only, Python 3.9 to 3.14.
 
-    python child.py module:function [--memory BYTES]
+    python child.py module:function
     python child.py path/to/file.py:function
 
 It reads one request a line, `{"text": "…"}`, and answers with one line, `{"ok": true, "value": …, "calls": […]}`; where
@@ -82,14 +82,6 @@ def answer(parser: Callable[[str], Any], text: str, part: str = "") -> dict[str,
     return {**outcome, "calls": recorder.stop(), "dropped": recorder.dropped, "microseconds": microseconds}
 
 
-def limit_memory(size: int) -> None:
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
-        return
-    resource.setrlimit(resource.RLIMIT_AS, (size, size))
-
-
 def private_streams() -> tuple[Any, Any]:
     """The pipes to Fencepost, out of the parser's reach: what it prints is dropped, its input is empty."""
     requests = os.fdopen(os.dup(0), "r", encoding="utf-8", newline="\n")
@@ -104,14 +96,11 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("target", help="module:function, a callable that takes a text and gives a value or raises")
     options.add_argument("--value", default="", help="the part of what it gives that is the value, as a dotted path")
-    options.add_argument("--memory", type=int, default=0, help="address space in bytes that this process may use")
     options.add_argument("--path", action="append", default=[], help="a folder to import from, before all others")
     chosen = options.parse_args()
     requests, answers = private_streams()
     here = str(Path(__file__).resolve().parent)
     sys.path[:] = [*chosen.path, *(folder for folder in sys.path if folder != here)]
-    if chosen.memory:
-        limit_memory(chosen.memory)
     hooks.OWN_FILES.add(answer.__code__.co_filename)
     hooks.install()
     end_with_parent()

@@ -6,14 +6,12 @@ texts that it decoded, which are located here, or `"trace"` with attempts of its
 
 from __future__ import annotations
 
-import contextlib
 import json
 import linecache
 import re
 import shlex
 import shutil
 import subprocess
-import sys
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -55,14 +53,7 @@ class CommandProcess(ParserProcess):
         return words
 
     def _start(self) -> subprocess.Popen[bytes]:
-        process = self._opened(self._command())
-        if sys.platform == "linux":
-            import resource
-
-            # Of the data alone: runtimes like Node's and Go's reserve far more addresses than they use.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                resource.prlimit(process.pid, resource.RLIMIT_DATA, (self.spec.memory, self.spec.memory))
-        return process
+        return self._opened(self._command())
 
     def _read(self, line: bytes, raw: str) -> ParserOutcome:
         try:

@@ -8,6 +8,7 @@ import os
 import selectors
 import signal
 import subprocess
+import sys
 import threading
 import time
 from dataclasses import dataclass, field
@@ -149,8 +150,8 @@ class ParserProcess:
 
     def _start(self) -> subprocess.Popen[bytes]:
         spec = self.spec
-        command = [spec.python, str(CHILD), spec.target, "--memory", str(spec.memory), "--path", str(spec.folder)]
-        process = self._opened([*command, "--value", spec.value])
+        command = [spec.python, str(CHILD), spec.target, "--path", str(spec.folder), "--value", spec.value]
+        process = self._opened(command)
         try:
             ready = json.loads(self._line(process, STARTING))
         except (EOFError, TimeoutError, ValueError) as error:
@@ -175,6 +176,12 @@ class ParserProcess:
             )
         except OSError as error:
             raise NotStarted(f"{command[0]} could not be started: {error}") from error
+        if sys.platform == "linux":
+            import resource
+
+            # Of the data alone: libraries and runtimes like Node's and Go's reserve far more addresses than they use.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                resource.prlimit(process.pid, resource.RLIMIT_DATA, (self.spec.memory, self.spec.memory))
         self._process = process
         return process
 

@@ -26,7 +26,7 @@ _IN_PYTHON = "The original is TypeScript: here Python's decoder words the errors
 
 @dataclass(frozen=True)
 class Described:
-    """A profile that `parser` runs. All but name, version and `run` is optional for a profile of your own.
+    """A profile that `parser` runs.
 
     `report` is the number of the field report that describes the parser (for example "004"), or None.
     `group` is one of `GROUPS`.
@@ -34,23 +34,22 @@ class Described:
     `original` is the language of a parser that is not Python, where its errors stand in the words of Python's decoder.
     `roots` is which of several values it gives: all, tools (objects with "tool" alone), first, best, or list (one
     list of them); a comparison with what was meant goes by it.
-    `help` is one line; where it is empty, the first docstring line of the profile's module.
+    `help` is one line.
     """
 
-    name: str = ""
+    name: str
+    parser: Callable[[Tracer], None]
+    group: str
+    help: str
+    about: str
     version: str = "1"
     report: str | None = None
     original: str = ""
     roots: str = "first"
-    about: str = ""
-    group: str = ""
-    parser: Callable[[Tracer], None] | None = None
-    help: str = ""
 
     def run(self, tracer: Tracer) -> None:
         """Where a library's parser gives nothing it failed, unless nothing in the text offered itself, as own ones."""
-        if self.parser:
-            self.parser(tracer)
+        self.parser(tracer)
         if self.group in RESTATED and not tracer.chosen and not tracer.exhausted:
             tracer.offered = tracer.own_reading().verdict != "none"
 
@@ -72,6 +71,6 @@ def described(
             again = f"-{revision}" if revision > 1 else ""
             called = (f"+{library}-{metadata.version(library)}" for library in calls)
             fields["version"] = "".join([f"restated-{release[1]}{again}", *called])
-        return Described(name, group=group, help=first, about="\n".join(about), parser=parser, **fields)
+        return Described(name, parser, group, first, "\n".join(about), **fields)
 
     return profile

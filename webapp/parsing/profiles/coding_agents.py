@@ -132,9 +132,7 @@ def _blocks(lines: list[str]) -> Iterator[tuple[int, int, Any]]:
 
 
 def _until(lines: list[str], at: int, is_end: Any) -> int:
-    while at < len(lines) and not is_end(lines[at].strip()):
-        at += 1
-    return at
+    return next((number for number in range(at, len(lines)) if is_end(lines[number].strip())), len(lines))
 
 
 def _file_name(before: list[str]) -> str | None:

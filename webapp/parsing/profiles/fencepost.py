@@ -65,19 +65,16 @@ class Fencepost:
             return
         finder = Finder(tracer)
         outside, inside = _regions(tracer.raw)
-        looked_at: list[list[tuple[int, int]]] = []
-        for regions in (outside, inside):
-            if looked_at and not (inside and _is_answer(tracer.raw, outside)):
-                break
-            looked_at.append(regions)
-            for start, end in regions:
-                scan_region(finder, start, end)
-            if finder.accepted or tracer.offered:
-                break
+        for start, end in outside:
+            scan_region(finder, start, end)
+        finds_none = bool(inside) and not finder.accepted and not tracer.offered
+        looks_inside = finds_none and _is_answer(tracer.raw, outside)
+        for start, end in inside if looks_inside else ():
+            scan_region(finder, start, end)
         self._choose(tracer, finder)
-        if len(looked_at) == 2:
+        if looks_inside:
             tracer.flags += [Flag("draft", tracer.attempts[index].span) for index in tracer.chosen]
-        name_leftovers(tracer, inside if len(looked_at) == 1 else [])
+        name_leftovers(tracer, [] if looks_inside else inside)
 
     def _choose(self, tracer: Tracer, finder: Finder) -> None:
         best = max((tier for tier, _ in finder.accepted), default=0)

@@ -9,7 +9,7 @@ from typing import Any
 from webapp.parsing.edit import Edit, Span, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import described
-from webapp.parsing.profiles._steps import balanced, choose_if_ok, refuse
+from webapp.parsing.profiles._steps import balanced, choose_if_ok, refuse, whole
 from webapp.parsing.trace import Attempt
 
 LABELS = ("```json", "```python", "```")
@@ -88,16 +88,16 @@ def grep(tracer: Tracer) -> None:
 
     The edits turn what lies from the first name to the last number into an object of the three.
     """
-    whole = Span(0, len(tracer.raw))
+    everything = whole(tracer.raw)
     matches = {name: match for name in NUMBERS if (match := _GREP[name].search(tracer.raw))}
     missing = [name for name in NUMBERS if name not in matches]
     if missing:
-        tracer.fail("grep", whole, f"no number follows {', '.join(missing)}", note=_ZOMBIE)
+        tracer.fail("grep", everything, f"no number follows {', '.join(missing)}", note=_ZOMBIE)
         return
     try:
         numbers = {name: float(match[1]) for name, match in matches.items()}
     except ValueError as error:
-        tracer.fail("grep", whole, f"ValueError: {error}", note=_ZOMBIE)
+        tracer.fail("grep", everything, f"ValueError: {error}", note=_ZOMBIE)
         return
     span, edits = _object(tracer.raw, matches, numbers)
     tracer.choose(tracer.attempt("grep", span, edits, note=_GREPPED))
@@ -162,16 +162,16 @@ def fire_circle_before(tracer: Tracer) -> None:
     both. 3. Decodes what is left, as json.loads does. So prose before the fence or after the JSON fails, which
     is what the report set out to mend. The required keys of the later versions are not checked here.
     """
-    whole = stripped(tracer.raw)
-    span = _inside(tracer.raw, whole)
-    choose_if_ok(tracer, tracer.attempt("fenced" if span != whole else "whole", span))
+    everything = stripped(tracer.raw)
+    span = _inside(tracer.raw, everything)
+    choose_if_ok(tracer, tracer.attempt("fenced" if span != everything else "whole", span))
 
 
-def _inside(raw: str, whole: Span) -> Span:
-    label = next((label for label in LABELS if raw.startswith(label, *whole)), None)
-    if label is None or whole.end - whole.start < 6 or not raw.endswith("```", *whole):
-        return whole
-    return stripped(raw, whole.start + len(label), max(whole.start + len(label), whole.end - 3))
+def _inside(raw: str, span: Span) -> Span:
+    label = next((label for label in LABELS if raw.startswith(label, *span)), None)
+    if label is None or span.end - span.start < 6 or not raw.endswith("```", *span):
+        return span
+    return stripped(raw, span.start + len(label), max(span.start + len(label), span.end - 3))
 
 
 @described(

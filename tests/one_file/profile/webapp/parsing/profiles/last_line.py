@@ -1,25 +1,20 @@
-"""Plain `json.loads` over the last line that is not empty."""
+"""A parser that reads the end of a response."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from webapp.parsing.edit import Span
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._about import Described
+from webapp.parsing.profiles._about import BY_HAND, described
 
 
-@dataclass(frozen=True)
-class LastLine(Described):
-    name: str = "last-line"
-    about: str = "Decodes the last line that is not empty, once: for models that think aloud and answer at the end."
+@described("last-line", BY_HAND)
+def plugin(tracer: Tracer) -> None:
+    """Plain `json.loads` over the last line that is not empty.
 
-    def run(self, tracer: Tracer) -> None:
-        end = len(tracer.raw.rstrip())
-        start = tracer.raw.rfind("\n", 0, end) + 1
-        attempt = tracer.attempt("lines", Span(start, end))
-        if attempt.ok:
-            tracer.choose(attempt)
-
-
-plugin = LastLine()
+    Decodes the last line that is not empty, once: for models that think aloud and answer at the end.
+    """
+    end = len(tracer.raw.rstrip())
+    start = tracer.raw.rfind("\n", 0, end) + 1
+    attempt = tracer.attempt("lines", Span(start, end))
+    if attempt.ok:
+        tracer.choose(attempt)
