@@ -101,8 +101,9 @@ def copy_(source: str, target: str, as_json: bool) -> None:
     opened = [_store.engine(replace(settings, database=address), migrate=False) for address in addresses]
     with opened[0] as first, opened[1] as written, _terminal.bar("copying") as tell:
         copies = database_copy.copy(first, written, lambda name, done, of: tell(done, of or None, name))
-    total = f"{counted(sum(table.rows for table in copies), 'row')} in {counted(len(copies), 'table')}"
-    _terminal.say(as_json, {"tables": copies}, *(f"{table.name:<24} {table.rows:>12,}" for table in copies), total)
+    total = f"{counted(sum(copies.values()), 'row')} in {counted(len(copies), 'table')}"
+    tables = [{"name": name, "rows": rows} for name, rows in copies.items()]
+    _terminal.say(as_json, {"tables": tables}, *(f"{name:<24} {rows:>12,}" for name, rows in copies.items()), total)
 
 
 def _database_address(text: str, *, is_source: bool = False) -> str:

@@ -13,7 +13,7 @@ from sqlalchemy import orm
 
 from webapp.commands import _store, _terminal
 from webapp.commands._arguments import PROFILE, refuse
-from webapp.parsing import UnknownProfile, refuse_absent
+from webapp.parsing import UnknownProfile, helps, refuse_absent
 from webapp.parsing import profile as find_profile
 from webapp.parsing.words import counted
 from webapp.store import tasks
@@ -204,11 +204,11 @@ def counted_question(
 def lines_of(open_question: Question) -> Iterator[str]:
     """What is asked, and each parser with its number."""
     yield _words(open_question)
-    help_texts = trials.profiles_help()
+    help_texts = helps()
     for candidate in open_question.candidates:
         failed = "not counted yet" if candidate.failed is None else f"{candidate.failed:,} would have failed"
         failed += f", no JSON in {candidate.none:,}" if candidate.none else ""
-        yield f"  {candidate.profile:<22} {failed:<42}  {help_texts[candidate.profile]}"
+        yield f"  {candidate.profile:<22} {failed:<42}  {help_texts.get(candidate.profile, '')}"
     if not open_question.is_counted:
         yield "fencepost home which counts them all"
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
+from types import SimpleNamespace
+from typing import Any
 
 import click
+import sqlalchemy as sa
 
 from webapp.commands import _arguments, _store, _terminal
 from webapp.parsing.words import counted
 from webapp.store.jobs import pruning
-from webapp.store.jobs.pruning import Prunable, Pruned
 from webapp.visible import filesize
 
 AGE = _arguments.TimeAgo("hdw")  # no minutes: 3m would be taken for months
@@ -51,7 +53,7 @@ def command(before: datetime, keep: tuple[str, ...], dry_run: bool, yes: bool, a
     _terminal.say(as_json, {"dry_run": False, "counts": counts, "pruned": pruned}, _said(pruned))
 
 
-def _plan(counts: Prunable) -> str:
+def _plan(counts: sa.Row[Any]) -> str:
     stay = [counted(counts.labelled, "labelled session")]
     if counts.failed:
         stay.append(counted(counts.failed, "failed session"))
@@ -61,7 +63,7 @@ def _plan(counts: Prunable) -> str:
     )
 
 
-def _said(pruned: Pruned) -> str:
+def _said(pruned: SimpleNamespace) -> str:
     words = f"{counted(pruned.sessions, 'session')} removed"
     words += f", and {counted(pruned.files, 'kept log file')} ({filesize(pruned.file_bytes)})"
     if pruned.left:

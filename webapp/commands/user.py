@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -13,8 +14,6 @@ import sqlalchemy as sa
 from webapp.commands import _store, _terminal
 from webapp.parsing.words import counted
 from webapp.store.accounts import accounts, api_tokens, audit
-from webapp.store.accounts.accounts import AccountLine
-from webapp.store.accounts.api_tokens import TokenLine
 from webapp.store.labels.label_content import system_user
 from webapp.store.models import AuditEntry
 
@@ -77,7 +76,7 @@ def list_accounts(as_json: bool) -> None:
     _terminal.say(as_json, {"accounts": lines}, *(map(_words, lines) if lines else [nothing]))
 
 
-def _words(line: AccountLine) -> tuple[str, ...]:
+def _words(line: sa.Row[Any]) -> tuple[str, ...]:
     ways = ["password"] * line.has_password + ["OpenID"] * bool(line.subject)
     last = f"signed in {line.signed_in_at:%Y-%m-%d %H:%M} UTC" if line.signed_in_at else "never signed in"
     how = " and ".join(ways) or "no password"
@@ -151,7 +150,7 @@ def tokens(name: str | None, as_json: bool) -> None:
     _terminal.say(as_json, {"tokens": lines}, *(map(_token_words, lines) if lines else ["there is no API token"]))
 
 
-def _token_words(line: TokenLine) -> tuple[str, ...]:
+def _token_words(line: SimpleNamespace) -> tuple[str, ...]:
     last = f"used {line.used_at:%Y-%m-%d %H:%M} UTC" if line.used_at else "never used"
     return str(line.id), line.account, line.name, " ".join(line.scopes), last
 

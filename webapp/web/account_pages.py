@@ -6,13 +6,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import sqlalchemy as sa
 from flask import Blueprint, redirect, render_template, request, url_for
 from werkzeug.exceptions import Forbidden
 from werkzeug.wrappers import Response
 
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens
-from webapp.store.accounts.accounts import AccountLine, BadAccount, BadPassword, BadRole
+from webapp.store.accounts.accounts import BadAccount, BadPassword, BadRole
 from webapp.web import audit_trail, identity
 
 blueprint = Blueprint("account", __name__, url_prefix="/account")
@@ -69,7 +70,7 @@ def end_logins() -> Response:
     return identity.signed_out()
 
 
-def _line() -> AccountLine:
+def _line() -> sa.Row[Any]:
     who = identity.current()
     if who is None or who.name is None:
         raise Forbidden("Sign in to an account for this.")

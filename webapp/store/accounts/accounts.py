@@ -8,10 +8,9 @@ from __future__ import annotations
 import secrets
 import threading
 import unicodedata
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -112,18 +111,11 @@ class NoSuchAccount(NotThere):
     """No account has that name."""
 
 
-@dataclass(frozen=True, slots=True)
-class AccountLine:
-    """An account as lists show it. Times are UTC; `signed_in_at` is None where that never was."""
-
-    id: int
-    name: str
-    role: str
-    has_password: bool
-    subject: str | None
-    tokens: int
-    made_at: datetime
-    signed_in_at: datetime | None
+_tokens = sa.select(sa.func.count()).where(ApiToken.account_id == Account.id).scalar_subquery()
+_lines = sa.select(
+    *(Account.id, Account.name, Account.role, Account.password.is_not(None).label("has_password"), Account.subject),
+    *(_tokens.label("tokens"), Account.made_at, Account.signed_in_at),
+).order_by(Account.name_key)
 
 
 def add(
@@ -165,20 +157,17 @@ def key(name: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name.strip()).casefold())
 
 
-def lines(connection: sa.Connection) -> list[AccountLine]:
-    tokens = sa.select(sa.func.count()).where(ApiToken.account_id == Account.id).scalar_subquery()
-    columns = (Account.id, Account.name, Account.role, Account.password.is_not(None), Account.subject, tokens)
-    query = sa.select(*columns, Account.made_at, Account.signed_in_at).order_by(Account.name_key)
-    return [AccountLine(*row) for row in connection.execute(query)]
+def lines(connection: sa.Connection) -> list[sa.Row[Any]]:
+    """The accounts by name, as lists show them: how many `tokens`, and None where one never `signed_in_at`."""
+    return list(connection.execute(_lines))
 
 
-def find(connection: sa.Connection, name_or_id: str | int) -> AccountLine:
-    """The account of that name, or number; raises `NoSuchAccount`."""
-    name = key(name_or_id) if isinstance(name_or_id, str) else name_or_id
-    for line in lines(connection):
-        if name in (line.id, key(line.name)):
-            return line
-    raise NoSuchAccount(f"there is no account {name_or_id!r:.200}")
+def find(connection: sa.Connection, name_or_id: str | int) -> sa.Row[Any]:
+    """The account of that name, or number, as `lines` has it; raises `NoSuchAccount`."""
+    is_it = Account.name_key == key(name_or_id) if isinstance(name_or_id, str) else Account.id == name_or_id
+    if (line := connection.execute(_lines.where(is_it)).first()) is None:
+        raise NoSuchAccount(f"there is no account {name_or_id!r:.200}")
+    return line
 
 
 def set_role(connection: sa.Connection, number: int, role: str) -> None:
@@ -199,7 +188,6 @@ def end_logins(connection: sa.Connection, number: int) -> None:
 
 def remove(connection: sa.Connection, number: int) -> None:
     """Remove the account with its API tokens and logins; its labels and its lines of the audit log stay."""
-    connection.execute(sa.delete(ApiToken).where(ApiToken.account_id == number))
     connection.execute(sa.delete(Account).where(Account.id == number))
 
 

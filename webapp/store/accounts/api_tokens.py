@@ -6,7 +6,7 @@ import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from types import SimpleNamespace
 
 import sqlalchemy as sa
 
@@ -21,20 +21,6 @@ _PRECISION = timedelta(minutes=1)
 
 class NoSuchToken(NotThere):
     """No API token has that number."""
-
-
-@dataclass(frozen=True, slots=True)
-class TokenLine:
-    """A token as lists show it; `used_at` (UTC, to the minute) is None where it never was used."""
-
-    id: int
-    account: str
-    name: str
-    scopes: tuple[str, ...]
-    lapsed: tuple[str, ...]
-    """scopes that its account's role has not any more, so that they count for nothing"""
-    made_at: datetime
-    used_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +71,25 @@ def note_use(connection: sa.Connection, number: int) -> None:
     connection.execute(sa.update(ApiToken).where(ApiToken.id == number).values(used_at=datetime.now(UTC)))
 
 
-def lines(connection: sa.Connection, account_id: int | None = None) -> list[TokenLine]:
-    """The tokens of an account, or of all; the newest first."""
-    columns = (Account.name, Account.role, ApiToken.scopes)
-    query = sa.select(ApiToken.id, ApiToken.name, *columns, ApiToken.made_at, ApiToken.used_at)
-    query = query.join(Account, Account.id == ApiToken.account_id).order_by(ApiToken.id.desc())
+def lines(connection: sa.Connection, account_id: int | None = None) -> list[SimpleNamespace]:
+    """The tokens of an account, or of all, as lists show them; the newest first.
+
+    The account's role has the `lapsed` ones of its `scopes` not any more, so that they count for nothing; `used_at`
+    (UTC, to the minute) is None where it never was used.
+    """
+    columns = (ApiToken.id, Account.name.label("account"), ApiToken.name, ApiToken.made_at, ApiToken.used_at)
+    query = sa.select(*columns, ApiToken.scopes, Account.role).join(Account, Account.id == ApiToken.account_id)
     if account_id is not None:
         query = query.where(ApiToken.account_id == account_id)
-    return [_line(*row) for row in connection.execute(query)]
-
-
-def _line(number: int, name: str, account: str, role: str, scopes: str, *times: Any) -> TokenLine:
-    scope_names = tuple(scopes.split())
-    lapsed = tuple(scope for scope in scope_names if scope not in ROLES[role])
-    return TokenLine(number, account, name, scope_names, lapsed, *times)
+    tokens = []
+    for number, account, name, made_at, used_at, scope_text, role in connection.execute(
+        query.order_by(ApiToken.id.desc())
+    ):
+        scopes = scope_text.split()
+        about = {"id": number, "account": account, "name": name, "scopes": scopes}
+        lapsed = [scope for scope in scopes if scope not in ROLES[role]]
+        tokens.append(SimpleNamespace(**about, lapsed=lapsed, made_at=made_at, used_at=used_at))
+    return tokens
 
 
 def revoke(connection: sa.Connection, number: int, *, account_id: int | None = None) -> None:

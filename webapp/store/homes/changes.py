@@ -177,27 +177,23 @@ _lock = (
 )
 
 
-def change_home(connection: sa.Connection, session_id: int, home: Home) -> Home | None:
-    """Give a session another home profile; the one that it had, None where the session is gone. The caller commits.
+def change_home(connection: sa.Connection, session_id: int, home: Home) -> None:
+    """Give a session another home profile, if it is still there. The caller commits.
 
     What another version of this profile parsed is forgotten, so that it is parsed anew; what others made of the
     responses stays. Raises `UnknownProfile`.
     """
-    row = connection.execute(_lock, {"session": session_id}).one_or_none()
-    if row is None:
-        return None
-    former = Home(row.home_profile, row.home_source)
-    if home == former:
-        return former
+    former = connection.execute(_lock, {"session": session_id}).one_or_none()
+    if former is None or home == tuple(former):
+        return
     values = {"home_profile": home.profile, "home_source": home.source, "tried": None, "tried_key": None}
     connection.execute(sa.update(Session).where(Session.id == session_id).values(**values, changed=dialect.change()))
-    if home.profile != former.profile:
+    if home.profile != former.home_profile:
         if home.profile != UNKNOWN:
             mine = sa.and_(turns_of(Parse.turn_id, session_id), Parse.profile == home.profile)
             older = Parse.version != parsing.profile(home.profile).version
             connection.execute(sa.delete(Parse).where(mine, older))
         derive.mark_stale(connection, [session_id])
-    return former
 
 
 class BadScope(BadInput):

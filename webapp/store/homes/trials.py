@@ -9,22 +9,14 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from itertools import product
 
 import sqlalchemy as sa
 
 from webapp import parsing
 from webapp.parsing import Profile
 from webapp.store.db.database import writing
-from webapp.store.models import (
-    TURNS_A_SESSION,
-    DumpSession,
-    FacetValue,
-    Session,
-    SessionFacet,
-    Turn,
-    is_response,
-)
+from webapp.store.models import DumpSession, FacetValue, Session, SessionFacet, Turn, is_response, turns_of
 from webapp.store.sessions.where import listed
 from webapp.store.write.parser import UNKNOWN
 
@@ -79,12 +71,6 @@ def installed() -> dict[str, Profile]:
     return {name: profile for name, profile in parsing.profiles().items() if profile.version != "absent"}
 
 
-def profiles_help() -> dict[str, str]:
-    """A line of help for each profile."""
-    texts = parsing.helps()
-    return {name: texts.get(name, "") for name in installed()}
-
-
 def profiles_key() -> str:
     """Stands for today's profiles with their versions."""
     names = "\n".join(f"{name} {profile.version}" for name, profile in installed().items())
@@ -105,9 +91,9 @@ def question(connection: sa.Connection, where: sa.ColumnElement[bool] | None = N
     for counts in tried:
         for verdict, of_verdict in counted.items():
             of_verdict.update(counts[verdict])
-    candidates = [ParserCandidate(name, None, None) for name in installed()]
-    if len(tried) == len(rows):
-        candidates = [ParserCandidate(name, counted["failed"][name], counted["none"][name]) for name in installed()]
+    is_counted = len(tried) == len(rows)
+    numbers = {name: [counted[verdict][name] if is_counted else None for verdict in _COUNTED] for name in installed()}
+    candidates = [ParserCandidate(name, *of_profile) for name, of_profile in numbers.items()]
     every = sa.select(sa.func.sum(Session.response_count)).where(*_UNNAMED, sa.true() if where is None else where)
     responses, texts = int(connection.scalar(every) or 0), sum(int(row.texts) for row in rows)
     return Question(len(rows), responses, texts, len(tried), candidates)
@@ -142,21 +128,14 @@ def count_all(
         tried += responses
         if ends() or (most is not None and tried > most):
             return
-        _count(engine, number, profiles, key, ends)
-
-
-def _count(engine: sa.Engine, session_id: int, profiles: dict[str, Profile], key: str, ends: Ends) -> None:
-    with engine.connect() as connection:
-        row = connection.execute(sa.select(Session.response_count).where(Session.id == session_id)).one_or_none()
-        if row is None:
+        with engine.connect() as connection:
+            counts = _tried(connection, number, profiles, ends)
+        if counts is None:
             return
-        tried = _tried(connection, session_id, profiles, ends)
-    if tried is None:
-        return
-    values: dict[str, Any] = {"tried": tried, "tried_key": _key(key, row.response_count)}
-    still = sa.and_(Session.id == session_id, Session.home_profile == UNKNOWN)
-    with writing(engine) as connection:
-        connection.execute(sa.update(Session).where(still).values(values))
+        still = sa.and_(Session.id == number, Session.home_profile == UNKNOWN)
+        with writing(engine) as connection:
+            values = {"tried": counts, "tried_key": _key(key, responses)}  # which of one that grew meanwhile is stale
+            connection.execute(sa.update(Session).where(still).values(values))
 
 
 def _tried(
@@ -164,19 +143,12 @@ def _tried(
 ) -> dict[str, dict[str, int]] | None:
     """By verdict, how many texts have it under each profile; None where it `ends` before all were tried."""
     counts = {verdict: dict.fromkeys(profiles, 0) for verdict in _COUNTED}
-    after, high = session_id * TURNS_A_SESSION - 1, (session_id + 1) * TURNS_A_SESSION
-    query = (
-        sa.select(Turn.id, Turn.raw)
-        .where(Turn.id < high, is_response, Turn.kind == "response")
-        .order_by(Turn.id)
-        .limit(_AT_ONCE)
-    )
-    while batch := connection.execute(query.where(Turn.id > after)).all():
-        if ends():
-            return None
-        after = batch[-1].id
-        for row in batch:
-            for name, profile in profiles.items():
+    query = sa.select(Turn.id, Turn.raw).where(turns_of(Turn.id, session_id), is_response, Turn.kind == "response")
+    with connection.execution_options(yield_per=_AT_ONCE).execute(query) as rows:
+        for batch in rows.partitions():
+            if ends():
+                return None
+            for row, (name, profile) in product(batch, profiles.items()):
                 if (verdict := _verdict(row.raw, profile)) in counts:
                     counts[verdict][name] += 1
     return counts

@@ -6,7 +6,6 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -27,18 +26,10 @@ class NotCopied(NotPossible):
     """The one database cannot be copied into the other; the message says what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableCopy:
-    """One table, and how many rows it has in both."""
+def copy(source: sa.Engine, target: sa.Engine, on_progress: OnProgress = lambda *_: None) -> dict[str, int]:
+    """Copy `source`, as it is at one moment, into the empty `target`, in one transaction; the rows of each table.
 
-    name: str
-    rows: int
-
-
-def copy(source: sa.Engine, target: sa.Engine, on_progress: OnProgress = lambda *_: None) -> list[TableCopy]:
-    """Copy `source`, as it is at one moment, into the empty `target`, in one transaction. Raises `NotCopied`.
-
-    Sessions are derived behind it; `fencepost db reindex` does that where this was interrupted.
+    Raises `NotCopied`. Sessions are derived behind it; `fencepost db reindex` does that where this was interrupted.
     """
     current = database.revision(source)
     if current != database.HEAD:
@@ -53,7 +44,7 @@ def copy(source: sa.Engine, target: sa.Engine, on_progress: OnProgress = lambda 
     with source.connect() as reading, database.writing(target) as writing:
         dialect.begin_snapshot(reading)
         _refuse_rows(writing)
-        copies = [TableCopy(table.name, _copy_rows(reading, writing, table, on_progress)) for table in tables]
+        copies = {table.name: _copy_rows(reading, writing, table, on_progress) for table in tables}
         _set_sequences(writing)
         derive.rebuild(writing)
     derive.reindex(target, on_progress=lambda finished, total: on_progress("search index", finished, total))

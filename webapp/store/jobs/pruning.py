@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from datetime import datetime
+from types import SimpleNamespace
 from typing import Any
 
 import sqlalchemy as sa
@@ -25,59 +25,41 @@ _AT_ONCE = 200
 _has_labels = sa.or_(Session.label_count > 0, deletion.has_labels(Session.id))
 
 
-@dataclass(frozen=True, slots=True)
-class Prunable:
-    """What a prune would remove, and how many of the old sessions stay: `labelled`, now or once, or `failed`."""
+def prunable(connection: sa.Connection, before: datetime, *, keep_failed: bool = False) -> sa.Row[Any]:
+    """What a prune would remove of the sessions whose last turns came before that time: `sessions`, `turns` and
+    `raw_bytes`; and how many of them stay: `labelled`, now or once, or `failed`."""
+    goes, stays_failed = _goes(keep_failed=keep_failed), _stays_failed(keep_failed=keep_failed)
+    sums = {"turns": sa.func.sum(Session.turn_count), "raw_bytes": sa.func.sum(Session.raw_bytes)}
+    columns: tuple[sa.ColumnElement[Any], ...] = (
+        sa.func.count().filter(goes).label("sessions"),
+        *(sa.cast(sa.func.coalesce(total.filter(goes), 0), sa.BigInteger).label(name) for name, total in sums.items()),
+        sa.func.count().filter(_has_labels).label("labelled"),
+        sa.func.count().filter(stays_failed).label("failed"),
+    )
+    return connection.execute(sa.select(*columns).where(_old(before))).one()
 
-    sessions: int
-    turns: int
-    raw_bytes: int
-    labelled: int
-    failed: int
 
+def prune(engine: sa.Engine, settings: Settings, before: datetime, *, keep_failed: bool = False) -> SimpleNamespace:
+    """Remove those sessions, some at a time, as a task of this process; the next worker goes on where it is killed.
 
-@dataclass(frozen=True, slots=True)
-class Pruned:
-    """What went: sessions, and kept files of dumps with their bytes on the disk.
-
-    `left` are sessions that are hidden but still stored, since they were labelled meanwhile.
+    What went: `sessions`, and kept `files` of dumps with their `file_bytes` on the disk; `left` are sessions that are
+    hidden but still stored, since they were labelled meanwhile.
     """
-
-    sessions: int
-    left: int
-    files: int
-    file_bytes: int
-
-
-def prunable(connection: sa.Connection, before: datetime, *, keep_failed: bool = False) -> Prunable:
-    """Count the sessions whose last turns came before that time."""
-    old = _old(before)
-    goes = _goes(before, keep_failed=keep_failed)
-    sums = sa.select(sa.func.count(), sa.func.sum(Session.turn_count), sa.func.sum(Session.raw_bytes)).where(goes)
-    sessions, turns, raw_bytes = connection.execute(sums).one()
-    labelled = connection.scalar(sa.select(sa.func.count()).where(old, _has_labels)) or 0
-    failed = sa.select(sa.func.count()).where(old, ~_has_labels, Session.failed_count > 0)
-    failed_count = (connection.scalar(failed) or 0) if keep_failed else 0
-    return Prunable(sessions, int(turns or 0), int(raw_bytes or 0), labelled, failed_count)  # PostgreSQL gives Decimal
-
-
-def prune(engine: sa.Engine, settings: Settings, before: datetime, *, keep_failed: bool = False) -> Pruned:
-    """Remove those sessions, some at a time, as a task of this process; the next worker goes on where it is killed."""
     about = {"before": before.isoformat(), "keep_failed": keep_failed}
     with tasks.done_here(engine, settings, PRUNE, about) as task:
         result = work(engine, settings, task)
         tasks.end(engine, task.id, "done", result)
-    return Pruned(**result)
+    return SimpleNamespace(**result)
 
 
 def work(
     engine: sa.Engine, settings: Settings, task: Task, *, between: Callable[[], None] = lambda: None
 ) -> dict[str, Any]:
-    """Remove what is left of a prune; its result, as `Pruned`. `between` is called between two steps."""
+    """Remove what is left of a prune; its result, as `prune` gives it. `between` is called between two steps."""
     before, keep_failed = datetime.fromisoformat(task.about["before"]), task.about["keep_failed"]
     removed_count = remaining = last = 0
-    goes = _goes(before, keep_failed=keep_failed)
-    query = sa.select(Session.id, Session.key).where(goes).order_by(Session.id).limit(_AT_ONCE)
+    goes = _goes(keep_failed=keep_failed)
+    query = sa.select(Session.id, Session.key).where(_old(before), goes).order_by(Session.id).limit(_AT_ONCE)
     while True:
         with orm.Session(engine) as db:
             rows = db.execute(query.where(Session.id > last)).all()
@@ -94,12 +76,15 @@ def work(
         between()
     remove_unused_declarations(engine)
     files, file_bytes = _drop_files(engine, settings, before)
-    return asdict(Pruned(removed_count, remaining, files, file_bytes))
+    return {"sessions": removed_count, "left": remaining, "files": files, "file_bytes": file_bytes}
 
 
-def _goes(before: datetime, *, keep_failed: bool) -> sa.ColumnElement[bool]:
-    is_exempt = sa.or_(_has_labels, Session.failed_count > 0) if keep_failed else _has_labels
-    return sa.and_(_old(before), ~is_exempt)
+def _goes(*, keep_failed: bool) -> sa.ColumnElement[bool]:
+    return sa.and_(~_has_labels, ~_stays_failed(keep_failed=keep_failed))
+
+
+def _stays_failed(*, keep_failed: bool) -> sa.ColumnElement[bool]:
+    return sa.and_(~_has_labels, Session.failed_count > 0) if keep_failed else sa.false()
 
 
 def _old(before: datetime) -> sa.ColumnElement[bool]:
