@@ -256,7 +256,7 @@ def test_an_empty_log_is_kept_so_that_it_can_be_read(client: FlaskClient) -> Non
 
 def test_a_mapping_over_a_stored_file_that_is_cut_says_so(app: Flask, client: FlaskClient) -> None:
     assert send(client, (OWN, "own.jsonl")).location == "/mappings/make?dump=1"
-    (kept,) = dump_files.folder(app.config["SETTINGS"].data).rglob("*.zst")
+    (kept,) = dump_files.incoming(app.config["SETTINGS"].data).parent.rglob("*.zst")
     kept.write_bytes(kept.read_bytes()[:-8])
     body = {"mapping": {"raw": "$.out.text"}, "dry_run": True}
     answers = [client.get("/api/dumps/1/mapping"), client.post("/api/dumps/1/mapping", json=body)]
@@ -273,7 +273,7 @@ def test_a_bad_mapping_is_refused_in_words(client: FlaskClient, form: dict[str, 
 def test_an_upload_lies_beside_the_database_and_goes_away(client: FlaskClient, app: Flask, tmp_path: Path) -> None:
     with app.test_request_context("/dumps", method="POST"):
         stream = request._get_file_stream()
-        assert Path(stream.name).parent == dump_files.folder(tmp_path) / "incoming"
+        assert Path(stream.name).parent == dump_files.incoming(tmp_path)
         stream.close()
     send(client, (b"x" * 10, "a.bin"))
     assert list(dump_files.incoming(tmp_path).iterdir()) == []
@@ -299,7 +299,7 @@ def test_a_body_that_ends_early_is_refused_whole(client: FlaskClient, tmp_path: 
     answer = client.post("/api/dumps", environ_overrides=environ)
     assert answer.status_code == 400 and "Send it again" in answer.json["error"]["message"]
     assert client.get("/api/sessions").json["total"] == 0
-    assert [path for path in dump_files.folder(tmp_path).rglob("*") if path.is_file()] == []
+    assert [path for path in dump_files.incoming(tmp_path).parent.rglob("*") if path.is_file()] == []
 
 
 MUTE = b'{"messages": [{"role": "user", "content": "Say it."}, {"role": "assistant", "content": ""}]}\n' * 3

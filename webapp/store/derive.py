@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -57,6 +57,7 @@ _forget_values = sa.delete(SessionFacet).where(
     SessionFacet.session_id.between(sa.bindparam("first"), sa.bindparam("last"))
 )
 _new_parse = insert_new(rows.parses, None, ("turn_id", "profile"))
+"""but for those that somebody else made meanwhile"""
 _new_finding, _new_contract, _new_failed = sa.insert(Finding), sa.insert(TurnContract), sa.insert(FailedResponse)
 _mark = sa.update(_sessions).where(_sessions.c.id.in_(sa.bindparam("sessions", expanding=True)))
 
@@ -69,7 +70,7 @@ def derive(connection: sa.Connection, session_ids: Iterable[int]) -> None:
     """Derive sessions; those that are gone are left out. Nobody else writes them until the caller commits."""
     for first, last in _runs(session_ids):
         sessions = connection.execute(_lock, {"first": first, "last": last}).all()
-        states = _made(connection, sessions, lambda new: _keep(connection, new))
+        states = _made(connection, sessions, partial(insert_rows, connection, _new_parse))
         _write(connection, sessions, states)
 
 
@@ -83,7 +84,7 @@ def settle(engine: sa.Engine, session_id: int) -> None:
     def keep(new: list[rows.Row]) -> None:
         with database.writing_long(engine) as connection:
             if connection.execute(_lock, about).first() is not None:
-                _keep(connection, new)
+                insert_rows(connection, _new_parse, new)
 
     about = {"first": session_id, "last": session_id}
     for _ in range(_TRIES):
@@ -189,11 +190,6 @@ def _traces(
             new.append(rows.parse_row(row.id, traces[name]))
     counted = tuple(traces[name] for name in dict.fromkeys((home, OURS)) if name in traces)
     return ((), counted) if home != UNKNOWN and home not in traces else (counted, ())
-
-
-def _keep(connection: sa.Connection, new: list[rows.Row]) -> None:
-    """Store parses, but for those that somebody else made meanwhile."""
-    insert_rows(connection, _new_parse, new)
 
 
 def _write(connection: sa.Connection, sessions: Sequence[Any], states: list[SessionState]) -> None:

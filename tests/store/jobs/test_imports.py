@@ -72,7 +72,9 @@ def find(engine: sa.Engine, settings: Settings) -> Find:
 def left(settings: Settings) -> list[str]:
     """What lies in the data folder beside kept dumps."""
     return sorted(
-        path.name for path in dump_files.folder(settings.data).rglob("*") if path.is_file() and path.suffix != ".zst"
+        path.name
+        for path in dump_files.incoming(settings.data).parent.rglob("*")
+        if path.is_file() and path.suffix != ".zst"
     )
 
 

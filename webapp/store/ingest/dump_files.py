@@ -43,17 +43,10 @@ def for_job(path: Path) -> Path:
     return target
 
 
-def folder(data: Path) -> Path:
-    """`dumps` under the data folder, made where it is missing."""
-    path = data / "dumps"
-    path.mkdir(parents=True, exist_ok=True)
-    return path
-
-
 def incoming(data: Path) -> Path:
-    """Where dumps are spooled while they come in."""
-    path = folder(data) / "incoming"
-    path.mkdir(exist_ok=True)
+    """Where under the data folder dumps are spooled while they come in, made where it is missing."""
+    path = data / _INCOMING
+    path.mkdir(parents=True, exist_ok=True)
     return path
 
 

@@ -28,10 +28,10 @@ from webapp.store.ingest.result import MOST_PROBLEMS as MOST_PROBLEMS
 from webapp.store.ingest.result import IngestResult as IngestResult
 from webapp.store.ingest.result import Progress, problem_of
 from webapp.store.ingest.result import describe as describe
-from webapp.store.models import Declaration, Dump, Session, Turn
+from webapp.store.models import Dump, Session, Turn
 from webapp.store.sessions import deletion
 from webapp.store.sessions.dumps import DumpLine, find, line, named_sessions
-from webapp.store.write import rows
+from webapp.store.write import rows, stored_turns
 from webapp.store.write.parser import UNKNOWN
 from webapp.store.write.session_state import is_known
 
@@ -204,7 +204,6 @@ _calls = (
     .where(Turn.session_id == sa.bindparam("session"), Turn.kind == "tool_call", Turn.duplicate_of.is_(None))
     .order_by(Turn.id)
 )
-_content = sa.select(Declaration.content).where(Declaration.id == sa.bindparam("declaration"))
 
 
 def tell_tools(engine: sa.Engine, keys: Iterable[str], tools: dict[str, Any]) -> int:
@@ -219,9 +218,9 @@ def _tell_tools(engine: sa.Engine, session_id: int, tools: dict[str, Any]) -> in
         turns: dict[int | None, list[int]] = defaultdict(list)
         for row in connection.execute(_calls, {"session": session_id}):
             turns[row.declaration_id].append(row.id)
-        count = 0
+        count, declarations = 0, stored_turns.declarations(connection)
         for number, of_declaration in turns.items():
-            content = {} if number is None else connection.scalars(_content, {"declaration": number}).one()
+            content = declarations(number) or {}
             if content.get("tools") is None or content.get("source") == SOURCE:
                 declared = rows.declared({**content, **tools, "source": SOURCE})
                 rows.store_declarations(connection, [declared] if declared else [])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 
 import sqlalchemy as sa
 
@@ -57,11 +57,6 @@ def find(connection: sa.Connection, name: str | int) -> SavedItem:
     return mapping
 
 
-def every(connection: sa.Connection) -> list[SavedItem]:
-    """All of them, by name."""
-    return saved.every(connection, KIND)
-
-
 def delete(engine: sa.Engine, number: int) -> SavedItem:
     """Forget a mapping, and say what it was; dumps that were read by it keep theirs. Raises `NoSuchMapping`."""
     with database.writing(engine) as connection:
@@ -70,17 +65,11 @@ def delete(engine: sa.Engine, number: int) -> SavedItem:
     return mapping
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """The first turns of a dump by a mapping, a session's start before its turns, with what was wrong on the way."""
+def preview(path: Path, filename: str, fields: Mapping[str, str], *, whole: bool) -> SimpleNamespace:
+    """Read the first `MOST_TURNS` turns at `path`, where only its beginning is unless it is `whole`.
 
-    records: list[SessionStart | Turn]
-    problems: list[Problem]
-    error: str | None = None
-
-
-def preview(path: Path, filename: str, fields: Mapping[str, str], *, whole: bool) -> Preview:
-    """Read the first `MOST_TURNS` turns at `path`, where only its beginning is unless it is `whole`."""
+    A session's start is before its turns in the `records`; `problems` and `error` are what was wrong on the way.
+    """
     records: list[SessionStart | Turn] = []
     problems: list[Problem] = []
     try:
@@ -92,8 +81,8 @@ def preview(path: Path, filename: str, fields: Mapping[str, str], *, whole: bool
             if sum(isinstance(record, Turn) for record in records) >= MOST_TURNS:
                 break
     except (BadMapping, UnknownFormat, BadDump) as error:
-        return Preview(records, problems, str(error))
-    return Preview(records, problems if whole else problems[:MOST_PROBLEMS])
+        return SimpleNamespace(records=records, problems=problems, error=str(error))
+    return SimpleNamespace(records=records, problems=problems if whole else problems[:MOST_PROBLEMS], error=None)
 
 
 @contextmanager

@@ -190,9 +190,9 @@ def _go_through(
         after: int | None = -1
         try:
             while after is not None:
-                piece = _parsed(engine, run.profile, group, after, again=again)
-                _store(engine, task.id, run, piece, is_whole=after == -1 and piece.after is None)
-                after = piece.after
+                is_first = after == -1
+                counts, parses, after = _parsed(engine, run.profile, group, after, again=again)
+                _store(engine, task.id, run, counts, parses, is_whole=is_first and after is None)
                 on_progress(run.counts["responses"], run.total)
                 between()
         finally:
@@ -202,18 +202,12 @@ def _go_through(
                 derive.settle(engine, session_id)
 
 
-@dataclass(slots=True)
-class _Piece:
-    """What came of responses: their `counts`, rows of those that were parsed now, and the turn to go on behind."""
-
-    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
-    parses: list[rows.Row] = field(default_factory=list)
-    after: int | None = None
-
-
-def _parsed(engine: sa.Engine, profile: str, group: list[int], after: int, *, again: bool) -> _Piece:
-    """Parse what this version of the profile has not parsed of the next responses of these sessions."""
-    piece, parser = _Piece(), parsing.profile(profile)
+def _parsed(
+    engine: sa.Engine, profile: str, group: list[int], after: int, *, again: bool
+) -> tuple[dict[str, int], list[rows.Row], int | None]:
+    """Parse what this version of the profile has not parsed of the next responses of these sessions: their counts, rows
+    of those that were parsed now, and the turn to go on behind."""
+    counts, parses, parser = dict.fromkeys(COUNTED, 0), list[rows.Row](), parsing.profile(profile)
     about = {"profile": profile, "version": "" if again else parser.version, "sessions": group, "after": after}
     with engine.connect() as connection:
         for row in connection.execute(_responses.limit(AT_ONCE), about):
@@ -221,26 +215,27 @@ def _parsed(engine: sa.Engine, profile: str, group: list[int], after: int, *, ag
             if row.is_new:
                 trace = parsing.parse(row.raw, parser)
                 verdict = trace.verdict
-                piece.parses.append(rows.parse_row(row.id, trace))
-            piece.counts["responses"] += 1
-            piece.counts[verdict] += 1
-            piece.counts["rescued"] += bool(row.failed) and verdict in READABLE
+                parses.append(rows.parse_row(row.id, trace))
+            counts["responses"] += 1
+            counts[verdict] += 1
+            counts["rescued"] += bool(row.failed) and verdict in READABLE
             after = row.id
-    piece.after = after if piece.counts["responses"] == AT_ONCE else None
-    return piece
+    return counts, parses, after if counts["responses"] == AT_ONCE else None
 
 
-def _store(engine: sa.Engine, number: int, run: Replay, piece: _Piece, *, is_whole: bool) -> None:
+def _store(
+    engine: sa.Engine, number: int, run: Replay, counts: dict[str, int], parses: list[rows.Row], *, is_whole: bool
+) -> None:
     """Keep traces, have their sessions derived, now or later, and note how far the replay is, in one transaction."""
     with writing_long(engine) as connection:
-        changed = _keep(connection, run.profile, piece.parses)
+        changed = _keep(connection, run.profile, parses)
         (derive.derive if is_whole else derive.mark_stale)(connection, changed)
-        counts = {name: count + piece.counts[name] for name, count in run.counts.items()}
-        progress = {"finished": counts["responses"], "total": run.total, "counts": counts}
+        so_far = {name: count + counts[name] for name, count in run.counts.items()}
+        progress = {"finished": so_far["responses"], "total": run.total, "counts": so_far}
         if not tasks.note(connection, number, progress):
             raise Stopped(True)
-    run.counts = counts
-    run.new += len(piece.parses)
+    run.counts = so_far
+    run.new += len(parses)
 
 
 def _keep(connection: sa.Connection, profile: str, parses: list[rows.Row]) -> set[int]:

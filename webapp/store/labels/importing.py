@@ -114,9 +114,8 @@ def _store_label(db: orm.Session, turn: Turn, row: Row) -> str:
     if current is not None and current.made_at >= made_at:
         return "same"
     was = None if current is None else label_content.content_of(current)
-    labels.overwrite(db, turn, author, content, made_at)
-    label = labels.of_author(db, turn, author)
-    if not event_count and label is not None:
+    label = labels.overwrite(db, turn, author, content, made_at)
+    if not event_count:
         label_content.record(db, turn.id, author, "imported", {**label_content.content_of(label), "was": was})
     return "changed" if was else "new"
 

@@ -116,11 +116,12 @@ def restore(db: orm.Session, turn: Turn, author: str, was: dict[str, Any] | None
     overwrite(db, turn, author, LabelContent(**fields), datetime.fromisoformat(was["made_at"]))
 
 
-def overwrite(db: orm.Session, turn: Turn, author: str, content: LabelContent, made_at: datetime) -> None:
-    """Make `author`'s label of `turn` say `content`, without a commit and without an event."""
+def overwrite(db: orm.Session, turn: Turn, author: str, content: LabelContent, made_at: datetime) -> Label:
+    """Make `author`'s label of `turn` say `content`, without a commit and without an event; that label."""
     content = replace(content, cause=causes.resolve(db, content.cause, author))
     values = _fields(content) | {"turn_id": turn.id, "author": author, "made_at": made_at}
     db.execute(upsert(Label, values, ("turn_id", "author")))
+    return db.scalars(_of_author(turn, author)).one()
 
 
 def of_turn(db: orm.Session, turn: Turn) -> list[Label]:
@@ -131,8 +132,12 @@ def of_turn(db: orm.Session, turn: Turn) -> list[Label]:
 
 def of_author(db: orm.Session, turn: Turn, author: str) -> Label | None:
     """What `author` says of `turn` now."""
+    return db.scalar(_of_author(turn, author))
+
+
+def _of_author(turn: Turn, author: str) -> sa.Select[Label]:
     mine = sa.select(Label).where(Label.turn_id == turn.id, Label.author == author)
-    return db.scalar(mine.execution_options(populate_existing=True))
+    return mine.execution_options(populate_existing=True)
 
 
 def of_same_text(db: orm.Session, session: Session, turn: Turn, author: str) -> Any:
@@ -180,10 +185,8 @@ def _write(
     if not is_seen(current, seen):
         return current is not None and _fields(content) | _timeless == _fields(current) | _timeless
     was = None if current is None else label_content.content_of(current)
-    overwrite(db, turn, author, content, datetime.now(UTC))
-    label = of_author(db, turn, author)
-    if label is not None:
-        label_content.record(db, turn.id, author, "put", {**label_content.content_of(label), "was": was, **more})
+    label = overwrite(db, turn, author, content, datetime.now(UTC))
+    label_content.record(db, turn.id, author, "put", {**label_content.content_of(label), "was": was, **more})
     return True
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from itertools import combinations, groupby
+from types import SimpleNamespace
 from typing import Any
 
 import sqlalchemy as sa
@@ -181,32 +182,23 @@ def unsettle(db: orm.Session, turn: Turn, *, author: str) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """`units` responses have labels of two people or more; of each of `pairs` how many `both` labelled, and of those
-    how many alike by judgement, expected value and cause. The alphas are Krippendorff's, for nominal data: 1 is
-    perfect, 0 is chance; None where there is nothing to compare, or all said the one same thing. The intervals (95 %)
-    are a bootstrap's over responses. `missing` says that the library which works them out is not installed."""
+def measured(db: orm.Session) -> SimpleNamespace:
+    """How far people agree: `units` responses have labels of two people or more; of each of `pairs` how many `both`
+    labelled, and of those how many alike by judgement, expected value and cause.
 
-    units: int
-    pairs: dict[tuple[str, str], Counter[str]]
-    judgement: float | None
-    cause: float | None
-    missing: bool
-    judgement_interval: tuple[float, float] | None = None
-    cause_interval: tuple[float, float] | None = None
-
-
-def measured(db: orm.Session) -> Agreement:
+    The alphas are Krippendorff's, for nominal data: 1 is perfect, 0 is chance; None where there is nothing to compare,
+    or all said the one same thing. The intervals (95 %) are a bootstrap's over responses. Where the library that works
+    them out is `missing`, there are none.
+    """
     units = _units(db)
     missing = find_spec("krippendorff") is None
-    if missing:
-        return Agreement(len(units), _pairs(units), None, None, missing)
-    judgements = [[label.judgement for label in unit] for unit in units]
-    causes = [[label.cause for label in unit if label.cause] for unit in units]
-    return Agreement(
-        len(units), _pairs(units), alpha(judgements), alpha(causes), missing, interval(judgements), interval(causes)
-    )
+    agreement = SimpleNamespace(units=len(units), pairs=_pairs(units), missing=missing, judgement=None, cause=None)
+    if not missing:
+        judgements = [[label.judgement for label in unit] for unit in units]
+        causes = [[label.cause for label in unit if label.cause] for unit in units]
+        agreement.judgement, agreement.judgement_interval = alpha(judgements), interval(judgements)
+        agreement.cause, agreement.cause_interval = alpha(causes), interval(causes)
+    return agreement
 
 
 def alpha(units: Sequence[Sequence[str]]) -> float | None:

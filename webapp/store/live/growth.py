@@ -15,6 +15,8 @@ from webapp.dumps.formats.otlp import plugin as otlp
 from webapp.dumps.programs import LOOKED_AT
 from webapp.dumps.reading import home_of
 from webapp.dumps.records import Problem, SessionStart, whole_entry
+from webapp.dumps.spans.logs import Attributes
+from webapp.dumps.values import as_object
 from webapp.store import append, derive
 from webapp.store.db import database
 from webapp.store.db.dialect import change, take_locks
@@ -153,8 +155,8 @@ def _read(connection: sa.Connection, name: str, spans: list[Arrived], homes: rul
 
 def _resource_text(spans: list[Arrived], key: str) -> str | None:
     """What the first resource that says so says as `key`."""
-    values = (reading.resource_value(span.entry, key) for span in spans)
-    return next((value for value in values if isinstance(value, str) and value), None)
+    resources = (as_object(span.entry.get("resource")) for span in spans)
+    return next(filter(None, (Attributes(one.get("attributes")).text(key) for one in resources)), None)
 
 
 def ignore(_problem: Problem) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -91,16 +91,6 @@ class Read:
     learned: list[tuple[int, Turn]]
 
 
-def resource_value(entry: dict[str, Any], key: str) -> Any:
-    """A text attribute of the span's resource."""
-    resource = entry.get("resource")
-    listed = resource.get("attributes") if isinstance(resource, dict) else None
-    for pair in listed if isinstance(listed, list) else []:
-        if isinstance(pair, dict) and pair.get("key") == key and isinstance(pair.get("value"), dict):
-            return pair["value"].get("stringValue")
-    return None
-
-
 def read(connection: sa.Connection, session_id: int, new: list[Arrived], originals: Sequence[int]) -> Read:
     """The turns of `new` (in the order of time) as entries of the session, whose turns repeat `originals`."""
     first = len(originals)
@@ -112,14 +102,14 @@ def read(connection: sa.Connection, session_id: int, new: list[Arrived], origina
     }
     turns_by_step = _linked(reads)
     turns = _new(steps, turns_by_step)
-    again = _read_again(connection, session_id, steps, turns_by_step, originals)
-    twins = _twins(again, steps, turns, first)
-    again.told += [(twin.ordinal, turns[at - first]) for at, twin in twins.items()]
+    told, unsaid = _read_again(connection, session_id, steps, turns_by_step, originals)
+    twins = _twins(unsaid, steps, turns, first)
+    told += [(twin.ordinal, turns[at - first]) for at, twin in twins.items()]
     for at, twin in twins.items():
         if twin.turn is not None:  # it has changed places with the other one of its pair, and times
             turns[at - first] = changed(turns[at - first], sent_at=twin.turn.sent_at)
     learned = list(_learned(connection, session_id, steps, reads, turns_by_step, originals))
-    return Read(turns, {at: twin.ordinal for at, twin in twins.items()}, again.told, learned)
+    return Read(turns, {at: twin.ordinal for at, twin in twins.items()}, told, learned)
 
 
 def _linked(reads: dict[int, list[otlp.Read]]) -> dict[int, list[Turn]]:
@@ -178,26 +168,20 @@ class _Unsaid:
     turn: Turn | None
 
 
-@dataclass(slots=True)
-class _Again:
-    """Stored turns by ordinal as they are read now, and those that are not said any more where they stand."""
-
-    told: list[tuple[int, Turn]] = field(default_factory=list)
-    unsaid: dict[_Said, list[_Unsaid]] = field(default_factory=dict)
-
-
 def _read_again(
     connection: sa.Connection,
     session_id: int,
     steps: list[_Step],
     turns_by_step: dict[int, list[Turn]],
     originals: Sequence[int],
-) -> _Again:
-    """What the spans behind new ones say now. Of a text that a span said twice, the last is what it still says."""
+) -> tuple[list[tuple[int, Turn]], dict[_Said, list[_Unsaid]]]:
+    """What the spans behind new ones say now: stored turns by ordinal as they are read now, and those that are not
+    said any more where they stand. Of a text that a span said twice, the last is what it still says."""
     behind = [(at, step) for at, step in enumerate(steps) if step.is_behind]
     stored = _stored(connection, session_id, [at for _, step in behind for at in step.ordinals])
     said = {original for at, original in enumerate(originals) if at not in stored} if behind else set()
-    again, missing = _Again(), list[tuple[_Said, _Unsaid]]()
+    told, missing = list[tuple[int, Turn]](), list[tuple[_Said, _Unsaid]]()
+    unsaid: dict[_Said, list[_Unsaid]] = {}
     for place, step in behind:
         turns: dict[_Said, list[Turn]] = {}
         for turn in turns_by_step[step.number]:
@@ -207,21 +191,23 @@ def _read_again(
             now = turns[key].pop() if turns.get(key) else None
             if now is not None and now.duplicate_of is None:
                 said.add(originals[ordinal])
-                again.told.append((originals[ordinal], now))
+                told.append((originals[ordinal], now))
             elif originals[ordinal] == ordinal:
                 missing.append((key, _Unsaid(ordinal, place, now)))
     for key, one in sorted(missing, key=lambda pair: (pair[1].step, pair[1].ordinal)):
         if one.ordinal not in said:
-            again.unsaid.setdefault(key, []).append(one)
-    return again
+            unsaid.setdefault(key, []).append(one)
+    return told, unsaid
 
 
-def _twins(again: _Again, steps: list[_Step], turns: list[Turn], first: int) -> dict[int, _Unsaid]:
+def _twins(
+    missing: dict[_Said, list[_Unsaid]], steps: list[_Step], turns: list[Turn], first: int
+) -> dict[int, _Unsaid]:
     """The turns of late spans that stored ones said first: they repeat the stored ones."""
     places = {step.number: place for place, step in enumerate(steps)}
     twins = {}
     for ordinal, turn in enumerate(turns, first):
-        unsaid = again.unsaid.get(_said(turn), [])
+        unsaid = missing.get(_said(turn), [])
         if turn.raw is not None and turn.duplicate_of is None and (twin := _twin(unsaid, turn, places[turn.entry])):
             twins[ordinal] = twin
             unsaid.remove(twin)

@@ -16,7 +16,7 @@ from webapp.dumps.session_keys import NAMES, OPTION
 from webapp.extensions import db, wake
 from webapp.parsing import profiles
 from webapp.parsing.words import called, counted
-from webapp.store import append, tasks
+from webapp.store import append, saved, tasks
 from webapp.store.accounts import accounts
 from webapp.store.db.dialect import clock
 from webapp.store.exports.session_dump import safe_name
@@ -67,7 +67,7 @@ def _list(sent: list[dump_rows.DumpRow], message: str | None = None) -> str:
         older=rows[-1].dump if len(dumps) > ROWS_A_PAGE else None,
         before=before,
         message=message,
-        mappings=mappings.every(db.session.connection()),
+        mappings=saved.every(db.session, mappings.KIND),
         session_key_names=NAMES,
         profile_names=list(profiles()),
         question=home_pages.question_of_list(),

@@ -12,6 +12,7 @@ from webapp.dumps.mappings import FIELDS, BadMapping, guessed, outline, paths_of
 from webapp.dumps.opening import head_of
 from webapp.dumps.records import SessionStart
 from webapp.extensions import db
+from webapp.store import saved
 from webapp.store.ingest.result import problem_dict
 from webapp.store.jobs import mappings as store
 from webapp.store.models import SavedItem
@@ -30,7 +31,7 @@ _MOST_DUMPS = 20
 
 @blueprint.get("/mappings")
 def index() -> str:
-    saved_mappings = store.every(db.session.connection())
+    saved_mappings = saved.every(db.session, store.KIND)
     dumps = dump_store.page(db.session, limit=200)
     unread = [dump for dump in dumps if (dump.error or {}).get("code") == "unknown_format"]
     return render_template("mappings/index.html", mappings=saved_mappings, unread=unread[:_MOST_DUMPS])
