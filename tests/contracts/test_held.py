@@ -12,9 +12,9 @@ from benchmarks.contracts import compared
 from tests.contracts.dialects import DIALECTS, contracts
 from tests.parsing import _cases
 from webapp.contracts.contract import STATES, Declaration
-from webapp.contracts.held import held_answer, held_call
+from webapp.contracts.held import Holder, held_answer, held_call
 from webapp.dumps.reading import read
-from webapp.dumps.records import Turn
+from webapp.dumps.records import Stop, Turn
 
 FLIGHTS = {
     "type": "object",
@@ -29,7 +29,10 @@ FLIGHTS = {
     "required": ["origin", "passengers"],
     "additionalProperties": False,
 }
-DECLARED = {"tools": [{"name": "search_flights", "schema": FLIGHTS}, {"name": "now"}]}
+WRITES = {"properties": {"file": {}, "content": {}}, "required": ["file"]}
+DECLARED = {
+    "tools": [{"name": "search_flights", "schema": FLIGHTS}, {"name": "now"}, {"name": "write_file", "schema": WRITES}]
+}
 
 
 @pytest.mark.parametrize("case", _cases.read(Path(__file__).with_name("held.md")), ids=lambda case: case.name)
@@ -101,6 +104,24 @@ def test_a_text_beside_a_call_and_a_refusal_need_not_be_the_answer() -> None:
     declaration = Declaration.of({"response_format": PERSON, "tool_choice": "required"})
     assert held_answer("I look.", declaration, has_calls=True).state == "not_checked"
     assert held_answer("I can't.", declaration, is_refusal=True).reason == "the model refused to answer"
+
+
+@pytest.mark.parametrize(
+    ("why", "raw", "words"),
+    [
+        ("tool_call", "I look.", ["it stopped to call a tool, and there is no call"]),
+        ("tool_call", "", ["it stopped to call a tool, and there is no call"]),
+        ("malformed", "", ["the provider could not read the call"]),
+        ("malformed", "I look.", []),
+        ("complete", "I look.", []),
+    ],
+)
+def test_why_it_stopped_is_held_against_what_came(why: str, raw: str, words: list[str]) -> None:
+    turn = Turn(0, "response", raw=raw, declared=DECLARED, stop=Stop(why, why))
+    (contract,) = Holder().answer([turn])
+    assert contract is not None and [mismatch.message for mismatch in contract.mismatches] == words
+    called = Turn(0, "tool_call", raw="{}", agent="now", declared=DECLARED)
+    assert why == "malformed" or not any(one and one.is_broken for one in Holder().answer([turn, called]))
 
 
 def test_a_tool_that_is_declared_twice_is_kept_where_one_of_both_is() -> None:

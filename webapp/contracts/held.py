@@ -12,12 +12,12 @@ from typing import Any, Protocol
 
 from webapp.contracts.contract import Contract, Declaration, Mismatch, State
 from webapp.contracts.schemas import NotChecked, compiled
-from webapp.contracts.shapes import json_words, mismatch_words, nearest, path_text
+from webapp.contracts.shapes import json_words, mismatch_words, nearest, path_text, takes_keys
 from webapp.jsontext import on_any_python
 
 MOST, _MOST_READY = 20, 256
 """mismatches of a response that are told, and declarations that are kept ready"""
-_NOTHING = Declaration()
+_NOTHING, _OF_KEYS = Declaration(), ("required", "additionalProperties")
 
 
 def _refuse(constant: str) -> Any:
@@ -62,15 +62,17 @@ class Holder:
     def _of(self, turn: ModelTurn, has_calls: bool) -> Contract | None:
         if turn.kind == "tool_call" and turn.arguments == "provider":
             return Contract("not_declared", turn.agent, reason="the provider runs this tool, and declares it")
-        declaration = self._declaration(turn.declared)
-        if turn.kind == "tool_call" and turn.raw is None and turn.stop is not None and turn.stop[0] == "malformed":
+        declaration, why = self._declaration(turn.declared), turn.stop and turn.stop[0]
+        if not turn.raw and turn.kind in ("tool_call", "response") and why == "malformed":
             return _broken(Contract("kept", turn.agent), "json", "the provider could not read the call", "invalid_json")
         if turn.kind == "tool_call":
             return held_call(turn.raw, turn.agent, declaration, is_free=turn.arguments == "free")
         if turn.kind != "response":
             return None
-        is_refusal = turn.stop is not None and turn.stop[0] == "refused"
-        return held_answer(turn.raw or "", declaration, has_calls=has_calls, is_refusal=is_refusal)
+        is_without_call = why == "tool_call" and not has_calls
+        if is_without_call and declaration and declaration.tools and declaration.source == "request":
+            return _broken(Contract("kept"), "tool_choice", "it stopped to call a tool, and there is no call")
+        return held_answer(turn.raw or "", declaration, has_calls=has_calls, is_refusal=why == "refused")
 
     def _declaration(self, declared: dict[str, Any] | None) -> Declaration | None:
         if declared is None:
@@ -118,7 +120,12 @@ def held_call(raw: str | None, tool: str | None, declaration: Declaration | None
         return contract
     worse = ("kept", "not_checked", "schema_mismatch")  # of a tool that is declared twice, that counts which is kept
     contracts = (fitted(raw or "", value, schema, contract, within) for schema in schemas)
-    return _with_what_is_lost(min(contracts, key=lambda contract: worse.index(contract.state)), raw, value)
+    best = min(contracts, key=lambda contract: worse.index(contract.state))
+    for first in best.mismatches[:1]:
+        if first.keyword in _OF_KEYS and (meant := takes_keys(value, terms.tools)) not in (None, tool):
+            told = replace(first, message=f"{first.message}; `{meant}` takes such arguments")
+            best = replace(best, mismatches=(told, *best.mismatches[1:]))
+    return _with_what_is_lost(best, raw, value)
 
 
 def _any_of(names: Sequence[str]) -> str:

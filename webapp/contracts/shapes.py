@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher, get_close_matches
 from typing import Any
 
@@ -47,9 +47,10 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
 
 def _stands_in(inner: str, outer: str) -> bool:
-    """Whether a name stands at an end of another, apart from the rest: in `mcp__files__read`, `read<|channel|>`."""
+    """Whether a name stands in another, apart from the rest: in `mcp__files__read`, `functions.read:0`."""
     name = re.escape(inner)
-    return bool(inner) and re.search(rf"^{name}(?![a-z0-9]_?)|(?<![a-z0-9])_?{name}$", outer, re.I) is not None
+    apart = rf"^{name}(?![a-z0-9]_?)|(?<![a-z0-9])_?{name}$|(?<!\w){name}(?!\w)"
+    return bool(inner) and re.search(apart, outer, re.I) is not None
 
 
 def _share_a_word(left_name: str, right_name: str) -> bool:
@@ -65,6 +66,19 @@ def _letters(name: str) -> str:
 def _spelled_like(name: str, names: Iterable[Any]) -> str | None:
     """The first of `names` that has the same letters."""
     return next((word for word in names if isinstance(word, str) and _letters(word) == _letters(name)), None)
+
+
+def takes_keys(value: Any, tools: Mapping[str, Sequence[str | None]]) -> str | None:
+    """The only tool that declares all keys of a call's arguments and has all that it requires among them."""
+    listed = list(tools.items())[:_MOST_NAMES] if isinstance(value, dict) and value else []
+    found = [name for name, schemas in listed if any(_has_keys(_decoded(schema or ""), value) for schema in schemas)]
+    return found[0] if len(found) == 1 else None
+
+
+def _has_keys(schema: Any, value: dict[str, Any]) -> bool:
+    declared, required = (schema.get(key) for key in ("properties", "required")) if isinstance(schema, dict) else "--"
+    keys = required if isinstance(required, list) else []
+    return isinstance(declared, dict) and value.keys() <= declared.keys() and all(map(list(value).__contains__, keys))
 
 
 def json_words(raw: str, error: json.JSONDecodeError) -> str:

@@ -27,7 +27,7 @@ from webapp.dumps.messages.turns import (
     with_once,
     with_usage,
 )
-from webapp.dumps.records import Kind, Turn, role_of
+from webapp.dumps.records import Kind, Turn, changed, role_of
 from webapp.dumps.values import as_list, as_object, id_text, moment, number, text, whole
 
 Rule = dict[str, Any]
@@ -126,6 +126,8 @@ def _with(
 def _stopped(turns: list[Turn], word: Any) -> list[Turn]:
     """The turns; those of a model that do not say why it stopped did so for this reason."""
     why = stop(word)
+    if why is not None and why.reason == "length" and turns and all(turn.role == "thinking" for turn in turns):
+        turns = [*turns, changed(turns[-1], kind="response", raw=None, role="assistant")]  # reasoning was all
     return [filled(turn, stop=why) if turn.written_by_model else turn for turn in turns] if why else turns
 
 

@@ -30,6 +30,11 @@ _result = re.compile(
     r"\W{0,9}(?:[\w.][\w.-]{0,79}[^\w.]{1,9}){0,2}\w{0,40}?(?:output|result|observation|response|returned)s?\b|\s{0,9}\{",
     re.IGNORECASE,
 )
+_tag = re.compile(r"^<([\w.-]{1,80})>\s{0,9}<[\w.-]{1,80}>", re.MULTILINE)
+_made_up = re.compile(r"^(?:Observation:|<(?:function_result|tool_response|tool_result)s?>)", re.MULTILINE)
+"""a result that a model wrote itself, behind its call"""
+_example = re.compile(r"\b(?:like this|as in|e\.g\.|example|looks? like)\b[^\n]{0,60}\n*(?:```\w*\n)?$", re.I)
+_goes_on = re.compile(r"(?:\s*```)?\s*[`\w]")
 _LOOKED_AT = 100_000
 _MOST_BRANCHES = 1000
 
@@ -65,9 +70,20 @@ def _name(call: dict[str, Any]) -> str:
 
 def _declares(turn: TurnView, names: Iterable[str]) -> bool:
     """Whether the request that a turn answers declares a tool of these names, and wants no JSON as its answer."""
-    declared = turn.declared or {}
-    tools = {tool.get("name") for tool in declared.get("tools") or () if isinstance(tool, dict)}
-    return "response_format" not in declared and not tools.isdisjoint(names)
+    return "response_format" not in (turn.declared or {}) and not set(declared_tools(turn)).isdisjoint(names)
+
+
+def declared_tools(turn: TurnView) -> list[str]:
+    """The names of the tools that the request of a turn declares, without those that stand for a server's."""
+    tools = filter(
+        lambda tool: isinstance(tool, dict) and not tool.get("open"), (turn.declared or {}).get("tools") or ()
+    )
+    return [tool["name"] for tool in tools if isinstance(tool.get("name"), str)]
+
+
+def _is_example(raw: str, start: int, end: int) -> bool:
+    """Whether what stands there in a text is shown as an example, and the text goes on behind it."""
+    return _goes_on.match(raw, end) is not None and _example.search(raw[max(0, start - 200) : start]) is not None
 
 
 def looks_like_call(raw: str) -> bool:
@@ -77,9 +93,14 @@ def looks_like_call(raw: str) -> bool:
 
 def named_calls(raw: str) -> list[str]:
     """The names of the calls that a text ends with, whose markup has them outside of what is read as JSON."""
-    if raw.rstrip()[-1:] not in ("}", ">", "]"):
+    if raw.rstrip()[-1:] not in ("}", ">", "]") and ("```" in raw or not _made_up.search(raw, 0, _LOOKED_AT)):
         return []  # prose goes on behind what it quotes
     return [next(filter(None, found)) for found in _named_call_pattern.findall(raw, 0, _LOOKED_AT)]
+
+
+def tagged_calls(raw: str, tools: Iterable[str]) -> list[str]:
+    """Those of `tools` that a text calls by tags of their names, with a tag for each argument."""
+    return [name for name in _tag.findall(raw, 0, _LOOKED_AT) if name in tools and f"</{name}>" in raw]
 
 
 @dataclass(slots=True)
@@ -149,8 +170,11 @@ class CallTracker:
         home = turn.home or ours  # where the parser is unknown, it may have read what `fencepost` reads
         if turn.tool_calls or home is None or ours is None or turn.raw is None:
             return None
+        read = [ours.attempts[index].span for index in ours.chosen]
+        if read and _is_example(turn.raw, read[0].start, read[-1].end):
+            return None
         names = [_name(call) for call in calls(ours.values, self.home)]
-        named = [] if names else named_calls(turn.raw)
+        named = [] if names else named_calls(turn.raw) or tagged_calls(turn.raw, declared_tools(turn))
         names = names or named
         count = len(names) or int(not ours.values and ours.verdict == "failed" and looks_like_call(turn.raw))
         if not count:

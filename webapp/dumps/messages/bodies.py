@@ -140,7 +140,9 @@ def said_turns(raw: str, conversation: Conversation, role: str | None = "assista
 
 
 def _failed_choices(body: dict[str, Any]) -> Iterator[Turn]:
-    """The errors that OpenRouter writes into its choices."""
+    """The errors that OpenRouter writes into its choices, and why Google blocked a prompt."""
+    if blocked := first_text(body.get("promptFeedback"), "blockReasonMessage", "blockReason"):
+        yield Turn(0, "error", raw=blocked, role="provider")
     for choice in as_list(body.get("choices")):
         if isinstance(error := as_object(choice).get("error"), dict):
             raw = first_text(error, "message") or text_or_json(error)

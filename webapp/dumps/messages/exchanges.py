@@ -85,10 +85,6 @@ def failure_turns(value: dict[str, Any], key: str, conversation: Conversation) -
     inner = as_object(value.get(key))
     holders = (value, inner, as_object(inner.get("body")), as_object(value.get("result")))
     error = next((holder["error"] for holder in holders if holder.get("error")), None) or _told_failure(value)
-    feedback = inner.get("promptFeedback") or value.get("promptFeedback")  # Google's
-    blocked = first_text(feedback, "blockReasonMessage", "blockReason")
-    if blocked and error is None:
-        return error_turns(blocked, "provider")
     if isinstance(error, dict) and isinstance(error.get("error"), dict):
         error = error["error"]
     if error is None:

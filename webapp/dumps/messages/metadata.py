@@ -121,6 +121,8 @@ _INTO = (
     *("model_parameters", "modelParameters", "config", "client", "payload", "outputs", "raw_response"),
 )
 _RESULTS = ("message", "content", "result", "toolResult", "output", "run")
+_ERRORS = ("error-text", "error-json", "tool-error")
+"""results by their types, as the Vercel SDK has them"""
 _MODEL_PATH = re.compile(r"/v\d|chat|completion|messages|responses|generat|converse|invoke|/models?/|/api/", re.I)
 _MOST, _LONGEST = 100, 200
 _WORD = re.compile(r"[\w][\w .:@/+-]*")
@@ -179,7 +181,7 @@ def _marks(result: dict[str, Any]) -> Iterator[bool]:
             yield result[key]
     if result.get("type") == "tool_result" and not result.keys() & {"is_error", "run"}:
         yield False
-    if result.get("status") == "error" or result.get("type") in ("error-text", "error-json"):  # the Vercel SDK's
+    if result.get("status") == "error" or result.get("type") in _ERRORS:
         yield True
 
 

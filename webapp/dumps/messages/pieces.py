@@ -34,7 +34,7 @@ _CALLS = (
 )
 _RESULTS = (
     *("tool_result", "function_call_output", "custom_tool_call_output", "tool_call_response", "tool-result"),
-    *("tool_output", "function_call_result", "function_result"),
+    *("tool_output", "function_call_result", "function_result", "tool-error"),
 )
 _INSTEAD = ("text", "value", "message")
 """what messages without a content call it"""
@@ -258,6 +258,8 @@ def _thought(block: dict[str, Any]) -> Iterator[Piece]:
 
 def _result(value: dict[str, Any]) -> Piece:
     value = {**value, **as_object(value.get("run"))}  # Amp's
+    if value.get("type") == "tool-error":  # the Vercel SDK's, beside the call's input
+        value = {**value, "output": value.get("error")}
     key = next((key for key in _ANSWERS if value.get(key) is not None), None)
     answer = None if key is None else joined(content(value[key]))
     if answer is None:  # a shape of its own, as of Amp's errors; what images there are needs no text

@@ -42,6 +42,7 @@ _BODIES = ("response_data", "gcp.vertex.agent.llm_response", "mlflow.spanOutputs
 """bodies of responses as Logfire, Google's ADK and MLflow hold them"""
 _ANSWERED = re.compile(r"(?:llm\.output_messages|gen_ai\.completion)\.\d+\.")
 """attributes of an answer, whatever they say of it"""
+_SAID = ("llm.output_messages.0.message.content", "gen_ai.completion.0.content")
 _OF_ANSWER = re.compile(r"output[._]messages|gen_ai\.completion(?![a-z_])", re.I)
 _LIKE_ANSWER = re.compile(r"output|completion|response|answer|candidate", re.I)
 
@@ -75,13 +76,13 @@ def span_turns(span: EntrySpan, conversation: Conversation) -> list[Turn]:
     conversation.model = attributes.text(*_MODELS)
     agent = attributes.text(*_AGENTS)
     answers = [changed(turn, stop=turn.stop or span_stop(span)) for turn in _answers(span, conversation)]
-    if not answers and _is_silent(attributes) and (why := span_stop(span)):
-        answers = turns_of([], "assistant", conversation, stop=why)
+    once = spent(_usage(attributes), attributes.first(*_COSTS))
+    if not answers and _is_silent(attributes) and (span_stop(span) or "tokens_out" in once):
+        answers = turns_of([], "assistant", conversation, stop=span_stop(span))
     answers = each_with(answers, host=span_host(span)) if answers else answers
     if is_outer(span):  # it names the model as it was asked for, the inner one as it answered
         answers = [changed(turn, model=None) for turn in answers]
     error = _error(value, about)
-    once = spent(_usage(attributes), attributes.first(*_COSTS))
     if not answers and _names_answer(attributes, error is not None):
         conversation.notes.append("its attributes name an answer, and nothing that it says is known")
     if not answers and error is None and not span.logged:
@@ -113,7 +114,7 @@ def _is_silent(attributes: Attributes) -> bool:
     """Whether the messages that the model answered are logged, and hold nothing."""
     messages = opened(attributes.first("gen_ai.output.messages"))
     parts = [message.get("parts", message.get("content")) for message in as_list(messages) if isinstance(message, dict)]
-    return bool(parts) and not any(parts)
+    return (bool(parts) and not any(parts)) or any(attributes.values.get(key) == "" for key in _SAID)
 
 
 def _names_answer(attributes: Attributes, is_failed: bool) -> bool:

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from webapp.findings.rule import EVERY_KIND, Detail, Observer, Rule, RuleContext, TurnView, number
-
-_MODEL = ("response", "tool_call")
-_EXPLAINED = ("filtered", "refused", "error", "paused")
-"""reasons to stop that say why nothing arrived"""
+from webapp.findings.rule import EVERY_KIND, MODEL, OTHERWISE, Detail, Observer, Rule, RuleContext, TurnView, number
 
 
 class _Empty(NamedTuple):
@@ -28,18 +24,18 @@ class BilledButEmpty(Observer):
 
     def see(self, turn: TurnView) -> None:
         if turn.entry != self.entry:
-            if turn.kind in _MODEL and self.empty is not None and turn.tokens_out in (None, self.empty.tokens):
+            if turn.kind in MODEL and self.empty is not None and turn.tokens_out in (None, self.empty.tokens):
                 self.empty = None  # one answer, logged in several entries
             self.settle()
             self.entry, self.reasoning, self.thinks, self.said = turn.entry, None, False, False
         self.thinks |= turn.kind == "event" and turn.role == "thinking"
         if turn.reasoning is not None:
             self.reasoning = turn.reasoning
-        if turn.kind not in _MODEL:
+        if turn.kind not in MODEL:
             return
         if turn.kind == "tool_call" or turn.tool_calls or (turn.raw or "").strip():
             self.said = True
-        elif turn.tokens_out and turn.stop not in _EXPLAINED and turn.failure is None:
+        elif turn.tokens_out and turn.stop not in OTHERWISE and turn.failure is None:
             self.empty = _Empty(turn.position, turn.tokens_out, turn.stop)
 
     def settle(self) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView, code, number
-
-_CUT = ("length", "context")
-"""reasons to stop of which the end alone may be at fault: see `cut_response`"""
+from webapp.findings.rule import CUT, MODEL, Detail, Observer, Rule, RuleContext, TurnView, code, number
 
 
 class BrokenContracts(Observer):
@@ -17,7 +14,7 @@ class BrokenContracts(Observer):
 
     def see(self, turn: TurnView) -> None:
         contract = turn.contract
-        if contract is None or not contract.is_broken or turn.stop in _CUT:
+        if contract is None or not contract.is_broken or turn.stop in CUT:
             return
         self.marked.add(turn.position)
         self.calls += turn.kind == "tool_call"
@@ -42,4 +39,4 @@ def says(detail: Detail) -> str:
 
 
 _MISFIT = "did not fit what the request declares"
-plugin = Rule("broken_contract", "high", 13, ("response", "tool_call"), BrokenContracts, says)
+plugin = Rule("broken_contract", "high", 13, MODEL, BrokenContracts, says)

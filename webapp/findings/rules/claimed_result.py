@@ -1,11 +1,12 @@
-"""After a tool call that never ran, or that gave nothing but errors, the agent describes output or claims success."""
+"""Without a tool call, or after one that never ran or gave nothing but errors, the agent claims output or success."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from webapp.findings.rule import MOST_TURNS, Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView, number
-from webapp.findings.tool_calls import CallTracker, is_rejection
+from webapp.findings.tool_calls import CallTracker, declared_tools, is_rejection
 
 _LOOKED_AT = 20_000
 _shows = r"(?:shows?|showed|confirms?|confirmed|indicates?|indicated|reads|was|were|is)"
@@ -30,6 +31,12 @@ _not_yet = re.compile(
     re.IGNORECASE,
 )
 _succeeded = re.compile(r"\bsuccessfully (?:\w+ed|ran|sent|wr\w+)\b|\b(?:\w+ed|ran|sent|written) successfully", re.I)
+_did = re.compile(
+    r"\bI(?:['’]ve| have)? (?:just |now )?successfully (?:saved|sent|deleted|booked|executed|ran|installed|deployed|"
+    r"(?:created|wrote|written|updated|added)\b[^.\n]{0,60}?\b(?:file|record|ticket|event|entry|issue))\b",
+    re.IGNORECASE,
+)
+"""what only a tool can have done"""
 _admits = re.compile(r"\b(?:error\w*|fail\w*|however|but|although|unable|not|cannot|\w+n['’]t)\b", re.IGNORECASE)
 
 
@@ -39,22 +46,30 @@ class ClaimedResults(Observer):
         self.tracker = CallTracker(context.home)
         self.unsure = MarkedTurns()
         self.only_errors: dict[int | None, bool] = {}
-        self.in_spite = 0
+        self.acted = False
+        self.how = Counter[str]()
 
     def see(self, turn: TurnView) -> None:
         self.tracker.see(turn)
+        self.acted |= turn.kind in ("tool_call", "tool_result") or turn.sounding in self.tracker.open
         sure = turn.sounding in self.tracker.waiting
         if turn.kind == "response" and (sure or turn.sounding in self.tracker.unsure) and claims(turn.raw or ""):
             (self.marked if sure else self.unsure).add(turn.position)
         elif turn.kind == "response":
-            text = (turn.raw or "")[:_LOOKED_AT] if self.only_errors.get(turn.sounding) else ""
-            if _succeeded.search(text) and not _admits.search(text):
-                self.marked.add(turn.position)
-                self.in_spite += 1
+            self._claimed_success(turn, (turn.raw or "")[:_LOOKED_AT])
         elif turn.kind == "tool_result":
             self.only_errors[turn.sounding] = is_rejection(turn) and self.only_errors.get(turn.sounding, True)
         elif turn.kind == "prompt":
             self.only_errors.pop(turn.sounding, None)
+
+    def _claimed_success(self, turn: TurnView, text: str) -> None:
+        """Mark success after nothing but errors, and what a model says it did that could call tools and called none."""
+        in_spite = self.only_errors.get(turn.sounding)
+        if not in_spite and (self.acted or not declared_tools(turn)):
+            return
+        if (_succeeded if in_spite else _did).search(text) and not _admits.search(text):
+            self.marked.add(turn.position)
+            self.how["in_spite" if in_spite else "uncalled"] += 1
 
     def settle(self) -> None:
         """Where calls are native, those that the parser reads from text were lost, too, and what follows is made up."""
@@ -63,7 +78,7 @@ class ClaimedResults(Observer):
             self.marked.positions = sorted(self.marked.positions + self.unsure.positions)[:MOST_TURNS]
 
     def detail(self) -> Detail:
-        return {"claims": self.marked.count} | ({"in_spite": self.in_spite} if self.in_spite else {})
+        return {"claims": self.marked.count, **self.how}
 
 
 def claims(raw: str) -> bool:
@@ -76,6 +91,8 @@ def says(detail: Detail) -> str:
     often = "" if detail["claims"] == 1 else f", in {number(detail['claims'], 'turn')}"
     if detail.get("in_spite") == detail["claims"]:
         return f"the agent claimed success, and its tools had given nothing but errors{often}"
+    if detail.get("uncalled") == detail["claims"]:
+        return f"the agent claimed success, and had called no tool{often}"
     return f"the agent then described results that no tool gave{often}"
 
 

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView, number
-
-_MODEL = ("response", "tool_call")
-_CUT = ("length", "context")
-_OTHERWISE = ("filtered", "refused", "malformed", "error", "paused")
-"""reasons to stop that explain a text which ends inside its JSON"""
+from webapp.findings.rule import CUT, MODEL, OTHERWISE, Detail, Observer, Rule, RuleContext, TurnView, number
 
 
 class CutResponses(Observer):
@@ -21,11 +16,9 @@ class CutResponses(Observer):
         if turn.entry != self.entry:
             self.settle()
             self.entry = turn.entry
-        if turn.kind not in _MODEL:
-            return
-        if turn.stop in _CUT:
+        if turn.stop in CUT:
             self.cut_at = turn.position
-        elif turn.stop not in _OTHERWISE and turn.ours is not None and turn.ours.truncated:
+        elif turn.stop not in OTHERWISE and turn.ours is not None and turn.ours.truncated:
             self.inside += 1
             self.marked.add(turn.position)
 
@@ -51,4 +44,4 @@ def says(detail: Detail) -> str:
     return f"{count} {were} cut off, {at_limit} of them at the token limit"
 
 
-plugin = Rule("cut_response", "medium", 70, _MODEL, CutResponses, says)
+plugin = Rule("cut_response", "medium", 70, MODEL, CutResponses, says)
