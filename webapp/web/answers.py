@@ -98,8 +98,8 @@ def text_answer(text: str) -> Response:
     return Response(text.encode("utf-8", "backslashreplace"), mimetype="text/plain")
 
 
-def streamed(pieces: Iterator[bytes], media_type: str) -> Response:
-    """`pieces`, which read from `db.session` while they are sent, as an answer.
+def streamed(pieces: Iterator[bytes], media_type: str, name: str, how: str = "attachment") -> Response:
+    """`pieces`, which read from `db.session` while they are sent, as a file called `name`.
 
     The session that the request began with is closed when the view returns; reading on opens it again, and nobody else
     would give its connection back at the end.
@@ -112,7 +112,9 @@ def streamed(pieces: Iterator[bytes], media_type: str) -> Response:
         finally:
             session.close()
 
-    return Response(stream_with_context(to_the_end()), mimetype=media_type)
+    response = Response(stream_with_context(to_the_end()), mimetype=media_type)
+    response.headers.set("Content-Disposition", how, filename=name)
+    return response
 
 
 LEAST = 1024
@@ -194,10 +196,8 @@ def _packed(pieces: Iterable[bytes], packer: Any) -> Iterator[bytes]:
 def download(pieces: Iterator[bytes], format_: Any, name: str) -> Response:
     """The pieces as a file; the first is made at once, so that what stops an export is answered with its status."""
     first = next(pieces, b"")
-    response = streamed(chain((first,), pieces), format_.media_type)
     how = "inline" if request.args.get("show") == "1" and format_.suffix != ".html" else "attachment"
-    response.headers.set("Content-Disposition", how, filename=f"{name}{format_.suffix}")
-    return response
+    return streamed(chain((first,), pieces), format_.media_type, f"{name}{format_.suffix}", how)
 
 
 def otlp_refusal(status: int, message: str) -> Response:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import io
 import json
 import secrets
@@ -57,7 +56,7 @@ def unpack(packed: str) -> str:
         if not machine.eof:
             raise BadRequest("The text in this link is cut off or too long.")
         return text.decode("utf-8", "surrogatepass")
-    except (binascii.Error, zlib.error, ValueError) as error:
+    except (zlib.error, ValueError) as error:
         raise BadRequest("The text in this link cannot be read: some of it was lost.") from error
 
 

@@ -17,7 +17,7 @@ from webapp.store.jobs import imports
 from webapp.store.models import Task
 from webapp.store.sessions import dumps as dump_store
 from webapp.store.sessions import sessions
-from webapp.store.sessions.sessions import BadCursor
+from webapp.store.sessions.filters import cursor_number
 from webapp.store.tasks import EXPORT, HOMES, IMPORT, KINDS, PRUNE, REPLAY
 from webapp.web import identity
 from webapp.web.answers import wants_partial
@@ -116,9 +116,7 @@ NAMES = {IMPORT: "Imports", EXPORT: "Exports", REPLAY: "Replays", HOMES: "Parser
 
 def page(after: str | None, limit: int, *kinds: str) -> tuple[list[Task], str | None]:
     """Tasks behind a cursor, and the next one; whoever looks at live ones sees to it that there is a worker."""
-    if after and not (after.isascii() and after.isdecimal() and len(after) < 19):
-        raise BadCursor("after is not what an earlier page gave as next")
-    lines = store.page(db.session.connection(), *kinds, after=int(after) if after else None, limit=limit + 1)
+    lines = store.page(db.session.connection(), *kinds, after=cursor_number(after), limit=limit + 1)
     if any(line.live for line in lines):
         wake()
     return lines[:limit], str(lines[limit - 1].id) if len(lines) > limit else None

@@ -125,12 +125,11 @@ def test_states_that_cannot_be_meant(db: orm.Session) -> None:
 @pytest.mark.usefixtures("stored")
 def test_merges_that_cannot_be_meant(db: orm.Session) -> None:
     about = {"author": "ada", "reason": "so"}
-    events.merge(db, [FENCED_KEY], COMMA_KEY, **about)
+    events.merge(db, FENCED_KEY, COMMA_KEY, **about)
     for change in (
-        lambda: events.merge(db, [COMMA_KEY], FENCED_KEY, **about),
-        lambda: events.merge(db, [COMMA_KEY], COMMA_KEY, **about),
-        lambda: events.merge(db, [], COMMA_KEY, **about),
-        lambda: events.merge(db, [FENCED_KEY], COMMA_KEY, author="ada", reason=""),
+        lambda: events.merge(db, COMMA_KEY, FENCED_KEY, **about),
+        lambda: events.merge(db, COMMA_KEY, COMMA_KEY, **about),
+        lambda: events.merge(db, FENCED_KEY, COMMA_KEY, author="ada", reason=""),
     ):
         with pytest.raises(events.BadState):
             change()
@@ -140,8 +139,8 @@ def test_merges_that_cannot_be_meant(db: orm.Session) -> None:
 
 def test_a_group_lists_what_came_to_it_by_way_of_another(db: orm.Session) -> None:
     about = {"author": "ada", "reason": "so"}
-    events.merge(db, ["v1|extra closer|fenced|alone"], FENCED_KEY, **about)
-    events.merge(db, [FENCED_KEY], COMMA_KEY, **about)
+    events.merge(db, "v1|extra closer|fenced|alone", FENCED_KEY, **about)
+    events.merge(db, FENCED_KEY, COMMA_KEY, **about)
     assert sorted(group_detail.find(db, COMMA_KEY, Filters(), now=NOW).merged) == sorted(
         ["v1|extra closer|fenced|alone", FENCED_KEY]
     )

@@ -91,7 +91,7 @@ def label_some(db: orm.Session) -> None:
 def merged(db: orm.Session) -> None:
     expected = recount(db)
     one, other = sorted(expected, key=lambda key: -expected[key].count)[:2]
-    events.merge(db, [other], one, author="ada", reason="the same prompt")
+    events.merge(db, other, one, author="ada", reason="the same prompt")
     db.commit()
     shown = {line.key: line for line in groups.page(db, Filters(), limit=500).groups}
     assert other not in shown and shown[one].merged == [other]

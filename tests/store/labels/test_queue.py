@@ -292,7 +292,7 @@ def test_filters_and_merges_hold_and_only_the_newest_of_a_group_are_queued(
     bring(lines(*FAILED))
     comma, quotes = group_of(db, "trailing comma"), group_of(db, "single quotes")
     assert len(raws(db, Spec("group", group=comma, view="since=2026-01-01T00%3A03%3A00%2B00%3A00"))) == 3
-    events.merge(db, [quotes], comma, author="ada", reason="the same prompt")
+    events.merge(db, quotes, comma, author="ada", reason="the same prompt")
     db.commit()
     assert sorted(raws(db, Spec("group", group=quotes))) == sorted(set(FAILED) - {"{}"})
     monkeypatch.setattr(queue, "MOST_OF_GROUP", 2)

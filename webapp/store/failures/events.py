@@ -4,7 +4,7 @@ of another. All of it stays, and of each the last is in force."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
@@ -65,15 +65,12 @@ def assign(db: orm.Session, group: str, assignee: str | None, *, author: str, re
     return _put(db, group, FailureEvent(action="assign", assignee=name, author=author, reason=reason))
 
 
-def merge(db: orm.Session, groups: Sequence[str], target: str, *, author: str, reason: str) -> None:
-    """Make these groups part of `target`. Raises `BadState`. The caller commits."""
-    if not groups:
-        raise BadState("no group was given to be merged")
+def merge(db: orm.Session, group: str, target: str, *, author: str, reason: str) -> None:
+    """Make a group part of `target`. Raises `BadState`. The caller commits."""
     shown_key_of = shown_as(merges(db))
-    for group in dict.fromkeys(groups):
-        if shown_key_of(group) == shown_key_of(target):
-            raise BadState(f"{group!r} is part of {target!r} already")
-        _put(db, group, _merge(target, None, author, reason))
+    if shown_key_of(group) == shown_key_of(target):
+        raise BadState(f"{group!r} is part of {target!r} already")
+    _put(db, group, _merge(target, None, author, reason))
 
 
 def unmerge(db: orm.Session, group: str, *, author: str, reason: str) -> None:

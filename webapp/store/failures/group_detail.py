@@ -91,7 +91,10 @@ def find(db: orm.Session, key: str, filters: Filters, *, now: datetime | None = 
         line=line,
         examples=examples,
         others_alike=others_alike,
-        models=_by_model(db, here),
+        models=[
+            rate(model or "", count, None if model is None else coverage(db, here, model).run)
+            for model, count in line.models
+        ],
         versions=_by_version(db, here),
         before=before,
         after=after,
@@ -154,15 +157,6 @@ def _features(failure: Any) -> tuple[str | None, ...]:
 
 def _distance(features: tuple[str | None, ...], chosen: Sequence[tuple[str | None, ...]]) -> int:
     return min(sum(a != b for a, b in zip(features, chosen_features, strict=True)) for chosen_features in chosen)
-
-
-def _by_model(db: orm.Session, here: Scope) -> list[Rate]:
-    query = sa.select(FailedResponse.model, sa.func.count()).where(*here.where).group_by(FailedResponse.model)
-    counts = Counter({row[0]: row[1] for row in db.execute(query)})
-    return [
-        rate(model or "", count, coverage(db, here, model).run if model is not None else None)
-        for model, count in top(counts, None, MOST_VALUES)[0]
-    ]
 
 
 def _by_version(db: orm.Session, here: Scope) -> list[Rate]:

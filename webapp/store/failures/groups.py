@@ -18,7 +18,7 @@ from webapp.store.failures.group_line import Facts, GroupLine, Groups
 from webapp.store.failures.scope import Coverage, Scope, coverage, scope
 from webapp.store.models import FailedResponse, FailureEvent, Session, Turn
 from webapp.store.sessions.facets import top
-from webapp.store.sessions.filters import BadCursor, Filters
+from webapp.store.sessions.filters import Filters, cursor_number
 
 NEW = timedelta(days=7)
 """how long before now a group that is first seen is new, where the filters have no since"""
@@ -47,7 +47,7 @@ def page(
     all_lines = [lines.line(key) for key in lines.facts]
     new = [line for line in all_lines if line.is_new or line.new_models]
     chosen = sorted(new if only_new else all_lines, key=_order)
-    start = _start(after)
+    start = cursor_number(after) or 0
     newest = {line.key: turns_in(db, lines.scope.of(line.key), 1)[0] for line in chosen[start : start + limit]}
     examples_by_turn = examples(db, newest.values())
     for line in chosen[start : start + limit]:
@@ -140,9 +140,9 @@ class Lines:
     def line(self, key: str) -> GroupLine:
         facts, everywhere = self.facts[key], self.everywhere.get(key, self.facts[key])
         is_new = self._in_window(everywhere.first)
-        models, more_models = top(facts.models, None, MOST_VALUES)
-        tools, more_tools = top(facts.tools, None, MOST_VALUES)
-        paths, more_paths = top(facts.paths, None, MOST_VALUES)
+        values: dict[str, Any] = {}
+        for name in ("models", "tools", "paths"):
+            values[name], values[f"more_{name}"] = top(getattr(facts, name), None, MOST_VALUES)
         state, why = self._state(key, everywhere)
         states, assignments = self.people
         assignment = assignments.get(key)
@@ -156,12 +156,7 @@ class Lines:
             last_seen=moment(facts.last),
             known_since=moment(everywhere.first),
             series=tuple(facts.series),
-            models=models,
-            more_models=more_models,
-            tools=tools,
-            more_tools=more_tools,
-            paths=paths,
-            more_paths=more_paths,
+            **values,
             labelled=facts.labelled,
             findings=dict(facts.findings.most_common()),
             state=state,
@@ -217,14 +212,6 @@ def _order(line: GroupLine) -> tuple[Any, ...]:
     elif rank == 2 and line.growth < 2:
         rank = 3
     return rank, -line.growth if rank == 2 else 0, -line.count, line.key
-
-
-def _start(after: str | None) -> int:
-    if after is None:
-        return 0
-    if not (after.isascii() and after.isdecimal() and len(after) < 10):
-        raise BadCursor("after is not what an earlier page gave as next")
-    return int(after)
 
 
 def examples(db: orm.Session, turn_ids: Iterable[int]) -> dict[int | None, Any]:

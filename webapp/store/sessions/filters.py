@@ -9,7 +9,6 @@ API, command options and cursors follow.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
@@ -127,11 +126,18 @@ def decoded_cursor(after: str, sort: str, count: int) -> list[int]:
         data = base64.urlsafe_b64decode(after.encode("ascii") + b"=" * (-len(after) % 4))
         sort_order, *values = json.loads(data)
         numbers = [value for value in values if type(value) is int and 0 <= value < 2**63]
-    except (ValueError, TypeError, RecursionError, binascii.Error):
+    except (ValueError, TypeError, RecursionError):
         raise BadCursor("after is not what an earlier page gave as next") from None
     if sort_order != sort or not len(values) == len(numbers) == count:
         raise BadCursor("after is not what an earlier page gave as next in this order")
     return numbers
+
+
+def cursor_number(after: str | None) -> int | None:
+    """The number that the cursor of a list is that has no order of its own; raises `BadCursor`."""
+    if after and not (after.isascii() and after.isdecimal() and len(after) < 10):
+        raise BadCursor("after is not what an earlier page gave as next")
+    return int(after) if after else None
 
 
 JUDGEMENTS = ("right", "wrong", "missed", "spurious", "unsure")
@@ -204,8 +210,8 @@ class Filters:
     def __post_init__(self) -> None:
         for name, described in DESCRIBED.items():
             value = getattr(self, name)
-            if value is not None and described.takes:
-                _one_of(name, value, described.takes)
+            if value is not None and described.takes and value not in described.takes:
+                raise BadFilter(f"{name} takes {', '.join(described.takes)}, not {value[:100]!r}")
         for name in MORE_THAN:
             bound = getattr(self, name)
             if bound is not None and not 0 <= bound <= MOST:
@@ -247,11 +253,6 @@ def of_parameters(parameters: dict[str, str]) -> Filters:
         elif text:
             values[name] = text
     return Filters(**values)
-
-
-def _one_of(name: str, value: str, values: tuple[str, ...]) -> None:
-    if value not in values:
-        raise BadFilter(f"{name} takes {', '.join(values)}, not {value[:100]!r}")
 
 
 def _number(name: str, text: str) -> int:

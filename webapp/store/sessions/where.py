@@ -94,14 +94,6 @@ def _condition(filters: Filters, name: str) -> Condition | None:
     return having(stored_name(name, filters.under), value)
 
 
-def _since(filters: Filters) -> Condition:
-    return Session.happened_at >= filters.span()[0]
-
-
-def _until(filters: Filters) -> Condition:
-    return Session.happened_at < filters.span()[1]
-
-
 def _label(filters: Filters) -> Condition:
     if filters.label in LABELS[:2]:
         return Session.label_count > 0 if filters.label == LABELS[0] else Session.label_count == 0
@@ -128,8 +120,8 @@ def _more_than(number: Number) -> Callable[[Filters], Condition]:
 _COLUMNS: dict[str, Callable[[Filters], Condition]] = {
     "failed": lambda _: Session.failed.is_(sa.true()),
     "rescued": lambda _: has_rescued,
-    "since": _since,
-    "until": _until,
+    "since": lambda filters: Session.happened_at >= filters.span()[0],
+    "until": lambda filters: Session.happened_at < filters.span()[1],
     "label": _label,
     "dump": _dump,
     **{name: _more_than(number) for name, number in MORE_THAN.items()},

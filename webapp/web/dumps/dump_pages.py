@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import IO, BinaryIO, cast
 
 from flask import Blueprint, Response, current_app, flash, redirect, render_template, request, send_file, url_for
@@ -80,7 +79,7 @@ def upload() -> AnyResponse | tuple[str, int]:
     if not files:
         return _list([], "Choose at least one file first."), 422
     audit_trail.about(files=[file.filename for file in files])
-    how = replace(upload_options(request.form), ask=request.form.get("ask") == "1")
+    how = upload_options(request.form)
     results = [(file.filename or "upload", _taken(file, how)) for file in files]
     status = max((result.status for _, result in results if isinstance(result, RefusedUpload)), default=200)
     rows = [_row(name, result) for name, result in results]
@@ -98,11 +97,11 @@ def upload() -> AnyResponse | tuple[str, int]:
 
 def _taken(file: FileStorage, how: UploadOptions) -> Taken:
     name = file.filename or "upload"
-    if keys := uploads.keys_to_ask_about(cast(BinaryIO, file.stream), name, how):
-        return queue_upload(file.stream, name, how, keys)
-    if uploads.is_small(file.stream):
+    is_wanted = request.form.get("ask") == "1"
+    keys = uploads.keys_to_ask_about(cast(BinaryIO, file.stream), name, how, is_wanted=is_wanted)
+    if keys is None and uploads.is_small(file.stream):
         return ingest_upload(file.stream, name, how)
-    return queue_upload(file.stream, name, how)
+    return queue_upload(file.stream, name, how, keys)
 
 
 def _row(name: str, result: Taken) -> dump_rows.DumpRow:

@@ -48,7 +48,7 @@ def add() -> AnyResponse:
         if program in ("", file.program):
             try:
                 with Path(file.path).open("rb") as stream:
-                    queue_upload(stream, file.name, UploadOptions(None, None, None))
+                    queue_upload(stream, file.name, UploadOptions(format=None, home=None, mapping=None))
             except OSError as error:
                 flash(f"{file.path} cannot be read: {error.strerror or error}")
             else:

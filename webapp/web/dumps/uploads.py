@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, Any, BinaryIO, TypedDict, cast
 
 from flask import Request as FlaskRequest
 from flask import Response, current_app, jsonify, url_for
@@ -55,16 +55,10 @@ class SpoolingRequest(FlaskRequest):
             return cast(IO[bytes], tempfile.NamedTemporaryFile(prefix="upload-", dir=folder))
 
 
-@dataclass(frozen=True, slots=True)
-class UploadOptions:
+class UploadOptions(TypedDict):
     format: str | None
     home: str | None
     mapping: dict[str, str] | None
-    ask: bool = False
-    """whether the sessions are to be shown before they are stored, also where nothing is unsure"""
-
-    def for_ingest(self) -> dict[str, Any]:
-        return {"format": self.format, "home": self.home, "mapping": self.mapping}
 
 
 def upload_options(values: Mapping[str, str]) -> UploadOptions:
@@ -84,17 +78,17 @@ def upload_options(values: Mapping[str, str]) -> UploadOptions:
         if mapping is not None:
             raise BadRequest("The mapping already names the session: leave the session key empty.")
         mapping = {OPTION: key}
-    return UploadOptions(values.get("format") or None, values.get("home") or None, mapping)
+    return {"format": values.get("format") or None, "home": values.get("home") or None, "mapping": mapping}
 
 
 def ingest_upload(stream: IO[bytes], filename: str, how: UploadOptions) -> IngestResult | RefusedUpload | int:
     """What became of a file; the number of the job that reads it where that is left to the worker."""
     watch, settings = Progress(), current_app.config["SETTINGS"]
-    options = how.for_ingest() | {"filename": filename, "watch": watch, "by_request": True, "leaves_rows": True}
+    options: dict[str, Any] = {"filename": filename, "watch": watch, "by_request": True, "leaves_rows": True}
     try:
-        return ingest(db.engine, settings, cast(BinaryIO, _ClientStream(stream)), **options)
+        return ingest(db.engine, settings, cast(BinaryIO, _ClientStream(stream)), **how, **options)
     except LeftToWorker as left:
-        number = imports.ask(db.engine, settings, filename=filename, path=left.path, **how.for_ingest())
+        number = imports.ask(db.engine, settings, filename=filename, path=left.path, **how)
         wake()
         return number
     except (UnknownFormat, BadDump, files.DiskFull) as error:
@@ -106,7 +100,7 @@ def queue_upload(stream: IO[bytes], filename: str, how: UploadOptions, keys: dic
     """Keep one file for the worker, or with `keys` until somebody says how it is read; gives the job's number."""
     settings = current_app.config["SETTINGS"]
     path = imports.own(settings, cast(BinaryIO, _ClientStream(stream)))
-    number = imports.ask(db.engine, settings, filename=filename, path=path, keys=keys, **how.for_ingest())
+    number = imports.ask(db.engine, settings, filename=filename, path=path, keys=keys, **how)
     if keys is None:
         wake()
     return number
@@ -120,13 +114,13 @@ def queue_kept(dump: DumpLine, mapping: dict[str, str] | None) -> int:
     return number
 
 
-def keys_to_ask_about(stream: BinaryIO, filename: str, how: UploadOptions) -> dict[str, Any] | None:
+def keys_to_ask_about(stream: BinaryIO, filename: str, how: UploadOptions, *, is_wanted: bool) -> dict[str, Any] | None:
     """What may name the sessions of a file (`SessionKeys`) and its first turns (`preview`), by its beginning.
 
-    None where nobody is to be asked: somebody is where keys give different numbers of sessions, or who wants to be.
+    None where nobody is to be asked: somebody is where keys give different numbers of sessions, or it `is_wanted`.
     What is wrong with the file is said when it is read.
     """
-    if how.mapping is not None:
+    if how["mapping"] is not None:
         return None
     incoming = dump_files.incoming(current_app.config["SETTINGS"].data)
     size, start = _size_and_start(stream)
@@ -134,8 +128,8 @@ def keys_to_ask_about(stream: BinaryIO, filename: str, how: UploadOptions) -> di
     path = spool(stream, incoming, max_bytes=sys.maxsize if is_zip else LOOKED_AT, is_beginning=True).path
     try:
         with reading(Budget(size, is_strict=start.startswith(HOLDING_MORE), leaves_rows=True)):
-            keys = session_keys(path, filename, format=how.format, most=LOOKED_AT)
-            asks = how.ask or (keys is not None and not keys.is_sure)
+            keys = session_keys(path, filename, format=how["format"], most=LOOKED_AT)
+            asks = is_wanted or (keys is not None and not keys.is_sure)
             return asdict(keys or _NO_KEYS) | {"preview": _first_turns(path, filename, how)} if asks else None
     except (BadDump, UnknownFormat, LeftToWorker):
         return None
@@ -146,7 +140,7 @@ def keys_to_ask_about(stream: BinaryIO, filename: str, how: UploadOptions) -> di
 
 def _first_turns(path: Path, filename: str, how: UploadOptions) -> list[dict[str, str]]:
     """The kinds and beginnings of the first turns that say something."""
-    records = islice(read(path, filename, format=how.format), MOST_LOOKED_THROUGH)
+    records = islice(read(path, filename, format=how["format"]), MOST_LOOKED_THROUGH)
     turns = (turn for turn in records if isinstance(turn, Turn) and (turn.raw or turn.kind != "event"))
     return [{"kind": turn.kind, "text": (turn.raw or "")[:MOST_SHOWN]} for turn in islice(turns, PREVIEWED)]
 

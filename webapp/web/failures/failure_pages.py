@@ -168,17 +168,15 @@ def reproduction_of(detail: GroupDetail, filters: Filters) -> dict[str, Any]:
 
 def reduced(text: ExampleText, parser: str) -> dict[str, Any]:
     """A text cut as short as it fails the same way, or why it was not cut."""
-    none = {"reproduction": None, "parser": parser}
     try:
-        if missing := why_absent(profile(parser)):
-            return none | {"why": f"not reduced: {missing}"}
+        missing = why_absent(profile(parser))
     except UnknownProfile as unknown:
-        return none | {"why": f"not reduced: {unknown}"}
+        missing = str(unknown)
+    if missing:
+        return {"reproduction": None, "parser": parser, "why": f"not reduced: {missing}"}
     result = minimal.of_profile(text.raw or "", parser, REPRODUCED)
     why = minimal.sentence(result, len(text.raw or ""), parser)
-    if not result.same:
-        return none | {"why": why}
-    return {"reproduction": result.text, "parser": parser, "why": why}
+    return {"reproduction": result.text if result.same else None, "parser": parser, "why": why}
 
 
 @blueprint.get("/failures.atom")
@@ -245,10 +243,9 @@ def _state(group: str) -> tuple[str, str]:
         fields = {"profile": name, "version": profile(name).version}
     if state == "ignored" and how in _READ:
         reads, words = _READ[how]
-        try:
-            fields = {how: reads(request.form.get(how, ""))}
-        except ValueError:
-            raise BadState(f"{how} must be {words}") from None
+        fields = {how: request.form.get(how, type=reads)}
+        if fields[how] is None:
+            raise BadState(f"{how} must be {words}")
     count = detail.line.count if detail.line else 0
     events.set_state(db.session, group, state, count=count, author=author(), reason=_reason(), **fields)  # type: ignore[arg-type]
     return group, f"{state.capitalize()} by {author()}: {_reason()}"
@@ -263,7 +260,7 @@ def _assign(group: str) -> tuple[str, str]:
 def _merge(group: str) -> tuple[str, str]:
     target = request.form.get("target", "")
     group_detail.find(db.session, target, Filters())
-    events.merge(db.session, [group], target, author=author(), reason=_reason())
+    events.merge(db.session, group, target, author=author(), reason=_reason())
     return target, "Merged into this group; undo it under “Merged”."
 
 

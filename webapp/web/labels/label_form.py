@@ -75,16 +75,12 @@ def check(fields: Fields) -> CheckedValue:
         return CheckedValue(None, error, line[max(0, at - 60) : at], line[at : at + 20])
 
 
-def said(fields: Fields, seconds: str = "") -> LabelContent:
+def said(fields: Fields, seconds: float | None = None) -> LabelContent:
     """What the form says; raises `BadLabel` where the expected text is not JSON."""
     checked = check(fields)
     if checked.error is not None:
         error = checked.error
         raise BadLabel(f"the expected value is not JSON: line {error.line}, column {error.column}: {error.message}")
-    try:
-        took: float | None = float(seconds)
-    except ValueError:
-        took = None
     values = checked.values if fields.expects not in ("none", "unknown") else None
     expects = fields.expects or None
     if values is not None:
@@ -92,8 +88,8 @@ def said(fields: Fields, seconds: str = "") -> LabelContent:
     elif expects == "value":
         expects = None
     expected = None if values is None else values if expects == "several" else values[0]
-    content = LabelContent(fields.judgement, fields.cause or None, fields.note or None, expects, expected, took)
-    return replace(content, source=fields.source or None)
+    said_of_it = (fields.judgement, fields.cause or None, fields.note or None)
+    return LabelContent(*said_of_it, expects, expected, seconds, fields.source or None)
 
 
 CAUSES = {

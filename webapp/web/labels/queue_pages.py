@@ -86,7 +86,7 @@ def save() -> Response | AnyResponse:
     fields = label_form.of_form(request.form)
     try:
         fields = decided(detail, fields)
-        label = label_form.said(fields, request.form.get("seconds", ""))
+        label = label_form.said(fields, request.form.get("seconds", type=float))
         refuse_contradiction(detail, label)
         is_for_all = request.form.get("like")
         like_it = queue.similar(db.session, at.spec, at.queue, detail.turn, author()) if is_for_all else []

@@ -155,17 +155,13 @@ def over(filters: Filters) -> dict[str, Any]:
 def production(counts: Counts | None, filters: Filters) -> list[Shown]:
     """All, failed and rescued sessions: each with how many it would show."""
     active = filters.active()
-    offered = (
-        ("all", counts.all if counts else None, None),
-        ("failed", counts.failed if counts else None, "failed"),
-        ("Fencepost can read", counts.rescued if counts else None, "rescued"),
-    )
-    chosen = "rescued" if filters.rescued else "failed" if filters.failed else None
+    chosen = "rescued" if filters.rescued else "failed" if filters.failed else "all"
     options = []
-    for label, count, name in offered:
-        on = name == chosen
-        changes = {"failed": None, "rescued": None} | ({name: 1} if name and not on else {})
-        options.append({"label": label, "count": count, "on": on, "url": address(active, **changes)})
+    labels = {"all": "all"} | {switch: DESCRIBED[switch].title for switch in SWITCHES}
+    for name, label in labels.items():
+        changes = {"failed": None, "rescued": None} | ({name: 1} if name not in ("all", chosen) else {})
+        url = address(active, **changes)
+        options.append({"label": label, "count": getattr(counts, name, None), "on": name == chosen, "url": url})
     return options
 
 

@@ -50,9 +50,7 @@ def dumps_api() -> Response:
 
 
 def zipped_dumps(sessions: list[Session]) -> Response:
-    response = streamed(session_dump.stream_zip(db.session, sessions), "application/zip")
-    response.headers.set("Content-Disposition", "attachment", filename="sessions.zip")
-    return response
+    return streamed(session_dump.stream_zip(db.session, sessions), "application/zip", "sessions.zip")
 
 
 @blueprint.post("/selection/label")

@@ -195,9 +195,8 @@ def write_dump_api(ident: str) -> Response:
 @operation("Sessions", "Download a session dump", json("SessionDump", "The dump: entries as they came in"))
 def download_dump(ident: str) -> Response:
     session = store.find(db.session, ident)
-    response = streamed(dump_store.stream(db.session, session), "application/json")
-    response.headers.set("Content-Disposition", "attachment", filename=f"{safe_name(session.external_id)}.json")
-    return response
+    name = f"{safe_name(session.external_id)}.json"
+    return streamed(dump_store.stream(db.session, session), "application/json", name)
 
 
 def session_dict(session: Any) -> dict[str, Any]:
