@@ -83,7 +83,7 @@ def form(traces: dict[str, Trace | str], home: str, recorded: str | None = None)
     turn: Any = SimpleNamespace(recorded_failure=recorded)
     groups = [group for group in label_form.groups(traces, home, None) if group["has_value"]][:MOST_CARDS]
     cards = [list(trace.values) for group in groups if isinstance(trace := traces[group["names"][0]], Trace)]
-    return Form(label_form.start(session, turn, traces, Fields()), cards)
+    return Form(label_form.start(session, turn, traces), cards)
 
 
 def of_cases(files: Sequence[Path]) -> list[int]:

@@ -18,7 +18,7 @@ from webapp.store.exports import exporting
 from webapp.store.exports.session_dump import safe_name
 from webapp.store.jobs import export_jobs
 from webapp.store.labels import queue
-from webapp.store.labels.queue_spec import SAMPLE, spec_of
+from webapp.store.labels.queue_spec import spec_of
 from webapp.store.models import Task
 from webapp.store.sessions import filters as filtering
 from webapp.store.sessions import session_list
@@ -102,7 +102,7 @@ def scope_of_request() -> tuple[str, dict[str, Any]]:
     idents = request.args.getlist("ids")
     if request.args.get("queue"):
         spec = spec_of(request.args, idents)
-        if spec.kind == SAMPLE and not queue.is_drawn(db.session, spec):
+        if not queue.is_drawn(db.session, spec):
             raise filtering.BadFilter("this sample is not drawn yet: open it under Labels and draw it")
         return queue.to_export(db.session, spec)
     filters = filtering.of_parameters(request.args.to_dict() | {"format": request.args.get("source", "")})

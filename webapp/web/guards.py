@@ -190,10 +190,10 @@ Answer = tuple[str | Response, int]
 _READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_READONLY_DIRECTORY, sqlite3.SQLITE_CANTOPEN)
 
 
-def answer(status: int, code: str, message: str, at: str | None = None) -> Answer:
+def answer(status: int, code: str, message: str) -> Answer:
     """The JSON error under `/api/`, the error page elsewhere."""
     if request.path.startswith("/api/"):
-        return json_refusal(code, message, at, status)
+        return json_refusal(code, message, status=status)
     if request.path.startswith("/v1/"):
         return otlp_refusal(status, message), status
     if wants_partial():

@@ -28,7 +28,7 @@ from webapp.store.accounts import accounts, api_tokens
 from webapp.store.db import database
 from webapp.store.labels.label_content import BadLabel, checked_author, system_user
 from webapp.store.models import Account
-from webapp.web import peers, rights
+from webapp.web import peers
 from webapp.web.links import own_path
 from webapp.web.peers import Guesses
 from webapp.web.rights import OWN
@@ -104,8 +104,14 @@ def current() -> Identity | None:
 
 def demand(who: Identity, asked: Iterable[str]) -> None:
     """Raises 403 where who asks has not all of these rights."""
-    if words := rights.refusal(asked, who.rights, None if who.is_program else who.name):
-        abort(403, words)
+    right = next((right for right in asked if right not in who.rights), None)
+    if right == "":
+        abort(403, "No rule allows this address to anyone.")
+    if right == OWN:
+        abort(403, "Sign in to an account for this; a token is not enough.")
+    if right is not None:
+        holder = f"The account {who.name}" if who.name and not who.is_program else "This token"
+        abort(403, f"{holder} does not have the right “{right}” here: {accounts.RIGHTS[right]}.")
 
 
 def _find() -> Identity | None:

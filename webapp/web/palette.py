@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from flask import Blueprint, current_app, render_template, request, url_for
+from flask import Blueprint, render_template, request, url_for
 
 from webapp.extensions import db
 from webapp.store.sessions import session_list, sessions
@@ -55,7 +55,7 @@ def _found(text: str) -> Iterator[tuple[str, str, str]]:
     """Kind, name and address."""
     words = text.casefold().split()
     for endpoint, name in PAGES:
-        if endpoint in current_app.view_functions and all(word in name.casefold() for word in words):
+        if all(word in name.casefold() for word in words):
             yield "page", name, url_for(endpoint)
     for name, query in FILTERS:
         if all(word in name.casefold() for word in words):

@@ -72,8 +72,7 @@ def paragraphs(about: str) -> list[tuple[str, list[tuple[str, str]]]]:
 
 def groups(lines: list[ProfileLine]) -> dict[str, list[ProfileLine]]:
     """The profiles by group, without the empty ones."""
-    every = {group: [profile_line for profile_line in lines if profile_line.group == group] for group in GROUPS}
-    return {group: members for group, members in every.items() if members}
+    return {group: members for group in GROUPS if (members := [one for one in lines if one.group == group])}
 
 
 def _matches(profile_line: ProfileLine, looked_for: str) -> bool:
@@ -235,16 +234,6 @@ def cancel_api(number: int) -> tuple[Response, int]:
 
 def run_dict(run: Task) -> dict[str, Any]:
     """A replay as the API shows it; `progress` goes from 0 to 1, `counts` is null before the first piece."""
-    return filled(
-        "Run",
-        run,
-        filters=run.about.get("filters", {}),
-        progress=share(run),
-    )
-
-
-def share(run: Task) -> float:
-    """How much of it is done, from 0 to 1."""
-    if run.state == "done":
-        return 1.0
-    return min(1.0, int(run.progress.get("finished", 0)) / max(1, int(run.progress.get("total", 0))))
+    finished, total = task_pages.task_share(run)
+    progress = 1.0 if run.state == "done" else min(1.0, finished / max(1, total))
+    return filled("Run", run, filters=run.about.get("filters", {}), progress=progress)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from webapp.store.accounts.accounts import ADMIN, INGEST, LABEL, READ, RIGHTS
+from webapp.store.accounts.accounts import ADMIN, INGEST, LABEL, READ
 
 OWN = "own"
 """for whoever signed in to an account, and for no API token: a token must not make another"""
@@ -74,16 +72,3 @@ def needed(endpoint: str) -> tuple[str, ...]:
     """The rights that a route asks for."""
     right = RIGHT_OF.get(endpoint, "")
     return (right, READ) if right in (LABEL, INGEST) and endpoint not in WRITES_ALONE else (right,)
-
-
-def refusal(asked: Iterable[str], rights: frozenset[str], name: str | None) -> str | None:
-    """What to say to who has not all that is asked for, None to who has; `name` is an account's, None of a token."""
-    right = next((right for right in asked if right not in rights), None)
-    if right is None:
-        return None
-    holder = f"The account {name}" if name else "This token"
-    if not right:
-        return "No rule allows this address to anyone."
-    if right == OWN:
-        return "Sign in to an account for this; a token is not enough."
-    return f"{holder} does not have the right “{right}” here: {RIGHTS[right]}."

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from flask import Blueprint, Response, abort, current_app, jsonify, redirect, render_template, request, url_for
-from werkzeug.routing import BuildError
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.dumps.session_keys import OPTION
@@ -104,10 +103,7 @@ def task_url(task: Task) -> str | None:
         return url_for("dumps.index") if dump is None else url_for("dumps.show", ident=dump)
     if task.kind == HOMES:
         return url_for("homes.index")
-    try:
-        return url_for("profiles.show", name=task.about["profile"]) if task.kind == REPLAY else None
-    except BuildError:
-        return None
+    return url_for("profiles.show", name=task.about["profile"]) if task.kind == REPLAY else None
 
 
 ROWS_A_PAGE = 50

@@ -10,7 +10,7 @@ from functools import cache
 from itertools import groupby
 from typing import Any
 
-from flask import Flask, current_app, request, url_for
+from flask import Flask, request, url_for
 from markupsafe import Markup, escape
 
 from webapp import installation, jsontext, markdown
@@ -46,14 +46,10 @@ RECENT = (
 
 
 def nav() -> list[tuple[str, str, bool]]:
-    """Address (with the window), name, and whether the page stands in it, of each room that this app has."""
+    """Address (with the window), name, and whether the page stands in it, of each room."""
     blueprint = (request.endpoint or "").split(".")[0]
     values: dict[str, Any] = {name: value for name, value in window().items() if value}
-    return [
-        (url_for(endpoint, **values), name, blueprint in blueprints)
-        for endpoint, name, blueprints in ROOMS
-        if endpoint in current_app.view_functions
-    ]
+    return [(url_for(endpoint, **values), name, blueprint in blueprints) for endpoint, name, blueprints in ROOMS]
 
 
 def window() -> dict[str, str]:
@@ -106,10 +102,8 @@ def kept_filters() -> list[tuple[str, str]]:
 
 def findings_of(session: Any) -> dict[str, int]:
     """How many findings of each rule a session has, the gravest first."""
-    order = list(rules())
-    return dict(
-        sorted(session.findings.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order))
-    )
+    in_order = {name: session.findings[name] for name in rules() if name in session.findings}
+    return {**in_order, **session.findings}
 
 
 @cache

@@ -106,10 +106,10 @@ def largest(db: orm.Session, limit: int) -> list[tuple[str, str]]:
     return [(key, failure_group.title(key)) for key in ordered[:limit]]
 
 
-def members(db: orm.Session, key: str, filters: Filters, limit: int | None = None) -> list[int]:
+def members(db: orm.Session, key: str, filters: Filters) -> list[int]:
     """The turns of all responses of a group under the filters, the newest first."""
     here = scope(db, filters)
-    return turns_in(db, here.of(events.shown_as(here.merged)(key)), limit)
+    return turns_in(db, here.of(events.shown_as(here.merged)(key)))
 
 
 def turns_in(db: orm.Session, scope_in_view: Scope, limit: int | None = None) -> list[int]:

@@ -150,7 +150,8 @@ def to_export(db: orm.Session, spec: Spec) -> tuple[str, dict[str, Any]]:
 
 
 def is_drawn(db: orm.Session, spec: Spec) -> bool:
-    return saved.find(db, SAMPLE, spec.name) is not None
+    """Whether it is no sample, or one that is stored: each seed is another, so only a POST makes one."""
+    return spec.kind != SAMPLE or saved.find(db, SAMPLE, spec.name) is not None
 
 
 def draw(db: orm.Session, spec: Spec) -> None:

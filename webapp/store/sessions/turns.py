@@ -60,20 +60,16 @@ def timeline(
 
     `judgement` is the viewer's own; where only others judged it says "labelled", so that nobody is led by them.
     """
-    here = _here(session, first, count)
-    if first >= here["last"]:
+    last = session.turn_count if count is None else min(first + count, session.turn_count)
+    if first >= last:
         return []
+    here = {"session": session.id, "first": first, "last": last, "home": session.home_profile}
     copies: dict[int, int] = {row.duplicate_of: row.copies for row in db.execute(_counted, here)}
     judgements: dict[int, str] = {}
     for row in db.execute(_judgements, here):
         judgement = row.judgement if row.author == viewer else None
         judgements[row.turn_id] = judgement or judgements.get(row.turn_id, "labelled")
     return [_line(turn, copies, judgements) for turn in db.execute(_timeline, here)]
-
-
-def _here(session: Session, first: int, count: int | None) -> dict[str, Any]:
-    last = session.turn_count if count is None else min(first + count, session.turn_count)
-    return {"session": session.id, "first": first, "last": last, "home": session.home_profile}
 
 
 def find(db: orm.Session, session: Session, position: int) -> TurnDetail:
@@ -120,13 +116,10 @@ def neighbours(db: orm.Session, session: Session, position: int) -> SimpleNamesp
         previous_failed=None,
         next_failed=None,
     )
-    if not session.failed_count:
-        return near
-    query = written(session, sa.select(Turn.position)).where(has_failed_here(session)).limit(1)
-    before = query.where(Turn.position < position).order_by(Turn.position.desc())
-    after = query.where(Turn.position > position).order_by(Turn.position)
-    near.previous_failed = db.scalar(before)
-    near.next_failed = db.scalar(after)
+    if session.failed_count:
+        query = written(session, sa.select(Turn.position)).where(has_failed_here(session)).limit(1)
+        near.previous_failed = db.scalar(query.where(Turn.position < position).order_by(Turn.position.desc()))
+        near.next_failed = db.scalar(query.where(Turn.position > position).order_by(Turn.position))
     return near
 
 

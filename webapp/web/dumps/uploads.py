@@ -213,9 +213,5 @@ def result_dict(result: IngestResult | RefusedUpload) -> dict[str, Any]:
     if isinstance(result, RefusedUpload):
         dump = {} if result.dump is None else {"dump": {"id": result.dump}}
         return {"filename": result.filename, "error": result.error, **dump}
-    line = result.dump
-    return {
-        "dump": filled("Dump", line),
-        "sessions": result.sessions,
-        "problems": [problem_dict(problem) for problem in result.problems],
-    }
+    problems = [problem_dict(problem) for problem in result.problems]
+    return {"dump": filled("Dump", result.dump), "sessions": result.sessions, "problems": problems}

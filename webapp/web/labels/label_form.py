@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -51,8 +51,6 @@ class CheckedValue:
 
 
 def of_label(label: Any, seen_stamp: str) -> Fields:
-    if label is None:
-        return Fields(seen=seen_stamp)
     expects = "value" if label.expects in ("one", "several") else label.expects or ""
     values: list[Any] = list(label.expected or ()) if label.expects == "several" else [label.expected]
     text = written(values) if expects == "value" else ""
@@ -117,11 +115,11 @@ CAUSES = {
 """the known cause for which each repair is needed; another repair's own name is its cause"""
 
 
-def start(session: Session, turn: Turn, traces: Mapping[str, Trace | str], fields: Fields) -> Fields:
+def start(session: Session, turn: Turn, traces: Mapping[str, Trace | str]) -> Fields:
     """The fields of a response that its reader has not labelled: *missed* where your parser failed, and a cause."""
     home = traces.get(session.home_profile)
     failed = turn.recorded_failure is not None or (isinstance(home, Trace) and home.verdict == "failed")
-    return replace(fields, judgement="missed" if failed else "", cause=cause(traces.get(OURS)) if failed else "")
+    return Fields(judgement="missed", cause=cause(traces.get(OURS))) if failed else Fields()
 
 
 def cause(trace: Trace | str | None) -> str:

@@ -66,7 +66,7 @@ def index() -> Response | AnyResponse:
     if not identity.is_named() and not wants_partial():
         return redirect(url_for("labels.name.ask", next=request.full_path))
     spec = spec_of_request()
-    if is_undrawn(spec):
+    if not queue.is_drawn(db.session, spec):
         return page("labels/undrawn.html", "labels/_undrawn.html", 200, spec=spec)
     return shown(here())
 
@@ -176,7 +176,7 @@ def progress() -> str:
 def here() -> QueuePosition:
     """What the request's parameters (`queue`, `at` …) lead to; raises `BadFilter`, `NoSuchSession`, `NoSuchTurn`."""
     parameters, spec = request.values, spec_of_request()
-    if is_undrawn(spec):
+    if not queue.is_drawn(db.session, spec):
         raise NotFound("this sample is not drawn yet: open its page and draw it")
     asked = queue.of(db.session, spec, author())
     key, dot, position = parameters.get("at", "").rpartition(".")
@@ -192,11 +192,6 @@ def here() -> QueuePosition:
 
 def spec_of_request() -> Spec:
     return spec_of(request.values, request.values.getlist("ids"))
-
-
-def is_undrawn(spec: Spec) -> bool:
-    """Whether `spec` is a sample that is not stored: each seed is another, so only a POST makes one."""
-    return spec.kind == SAMPLE and not queue.is_drawn(db.session, spec)
 
 
 def here_at_response() -> tuple[QueuePosition, turn_store.TurnDetail]:
@@ -228,15 +223,13 @@ def opened(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.
     session, turn = detail.session, detail.turn
     if turn.raw is None:
         raise NotFound("this turn has no text to label")
-    mine = store.of_author(db.session, turn, author())
     panel = turn_label.panel(session, turn)
+    mine = panel["mine"]
     if fields is None and panel["carried"] and request.args.get("carry"):
         fields = label_form.of_label(panel["carried"].Label, store.stamp(mine))
     traces = label_form.every_trace(detail)
     fields = fields or (
-        label_form.of_label(mine, store.stamp(mine))
-        if mine is not None
-        else label_form.start(session, turn, traces, label_form.Fields())
+        label_form.of_label(mine, store.stamp(mine)) if mine is not None else label_form.start(session, turn, traces)
     )
     following = queue.following(db.session, at.queue, author(), turn.id) or at.queue.beside(turn.id, 1)
     context = label_form.checked(detail, fields, traces)
@@ -250,7 +243,6 @@ def opened(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.
         "before": debugger_queries.before(db.session, session, turn.position),
         "after": debugger_queries.after(db.session, session, turn.position),
         "texts": {"raw": url_for("turns.download_raw", ident=session.key, position=turn.position)},
-        "mine": mine,
         "tree": causes.tree(db.session),
         "judgements": label_content.JUDGEMENTS,
         "alike": queue.similar(db.session, at.spec, at.queue, turn, author()),

@@ -167,11 +167,10 @@ def production(counts: Counts | None, filters: Filters) -> list[Shown]:
 
 def rows_context(result_page: Page, filters: Filters) -> dict[str, Any]:
     """What the rows need, and the way to the next ones."""
-    active = filters.active()
     return {
         "page": result_page,
         "filters": filters,
-        "next_url": address(active, after=result_page.next) if result_page.next else None,
+        "next_url": address(filters.active(), after=result_page.next) if result_page.next else None,
     }
 
 
