@@ -21,7 +21,7 @@ from webapp.dumps.programs import BEGIN, LEVELS, LINES, SETTINGS, answerless, is
 from webapp.dumps.records import Turn, UnknownFormat
 from webapp.dumps.source import DumpHead, Source
 from webapp.dumps.text_records import is_unnamed_table
-from webapp.dumps.told_texts import told_texts
+from webapp.dumps.told_texts import OF_ANSWERS, TELLS, told_texts
 from webapp.dumps.values import as_object, is_speech
 from webapp.plugins import find
 
@@ -77,12 +77,6 @@ _OF_MODEL = re.compile(
 _KEY = re.compile(r'"([^"\\]{1,60})"\s*:')
 _ANSWERED = re.compile(r"(?:response|completion|output|answer|generation|reply)s?", re.I)
 """names under which a mapping finds what a model answered, and hardly anything else"""
-_TELLS = re.compile(
-    r'"(?:\w+_)?(?:model(?:_?(?:name|id))?|llm)"\s*:\s*"\w|"(?:\w+_)?(?:output|completion)_?tokens"\s*:\s*\d'
-    r'|"(?:token_?)?(?:usage|tokens|counts)"\s*:\s*\{',
-    re.I,
-)
-"""keys that name the model, or what its answer took"""
 _FENCED = re.compile(r"^```[^\n]*\n[\s\S]*?^```", re.M)
 _REPR = re.compile(
     r"\s*(?:[\[{(]?(?:[\[{]?'[^'\n]{0,80}'[:,\]]|[\w.]{1,80}\(\w{1,40}=)|\{<[A-Z]\w{0,80}\.|\[[A-Z]\w{1,60}\(['\"]"
@@ -200,8 +194,8 @@ def evident(head: DumpHead) -> dict[str, str] | None:
         return None
     least = tried.answers if "agent" in tried.mapping else 1  # of several who speak, some may be people
     is_named = _ANSWERED.fullmatch(tried.named) and not tried.named.startswith("answer")  # which may be the right one
-    is_told = is_named or len(_TELLS.findall(head.text)) >= least
-    return tried.mapping if is_told else None
+    is_told = is_named or len(TELLS.findall(head.text)) >= least
+    return tried.mapping if is_told and tried.named not in OF_ANSWERS else None
 
 
 def _arguments(mapping: dict[str, str]) -> str:
@@ -216,7 +210,9 @@ def _of_mappings(head: DumpHead) -> _Tried | None:
     wider = [mapping for mapping in wider if any(mapping["raw"] == guess.get("raw") for guess in guesses)]
     for mapping in (guess for guess in (*wider, *guesses, *told) if "raw" in guess):
         by = speakers(mapping, head)
-        if by not in (None, *_BY_NAME) or (mapping not in told and _holds_none(mapping["raw"], head, by)):
+        if by not in (None, *_BY_NAME) or _is_of_log(mapping["raw"], head):
+            continue
+        if mapping not in told and _holds_none(mapping["raw"], head, by):
             continue
         mapping |= {} if by is None else {"agent": f"{mapping['raw'].rpartition('.')[0]}.{by}"}
         objects = head.items[mapping["table"]] if "table" in mapping else head.objects
@@ -228,16 +224,19 @@ def _of_mappings(head: DumpHead) -> _Tried | None:
 
 
 def _holds_none(path: str, head: DumpHead, by: str | None) -> bool:
-    """Whether a name, or the lines of a program's log as JSON, stand there."""
+    """Whether a name stands there, or what is called as no answer is."""
     name = str((parse_path(path) or ("",))[-1])
     telling = "_".join(word for word in name.split("_") if word not in _OF_ANYBODY)
     is_of_anybody = telling != name and not _SAYING.search(telling) and by is None
-    if (
+    return (
         not _SAYING.search(name)
         or is_no_answer(path)
         or (is_of_anybody and not any(map(_OF_MODEL.search, _KEY.findall(head.text))))
-    ):
-        return True
+    )
+
+
+def _is_of_log(path: str, head: DumpHead) -> bool:
+    """Whether the lines of a program's log as JSON stand there."""
     keys = {str(key) for sample in head.objects for key in sample}
     return path.removeprefix("$.") in LINES and bool(keys & {*LEVELS, "event", "event_type"})
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from webapp.dumps.json_path import EACH, member
 from webapp.dumps.mappings import is_no_answer
-from webapp.dumps.values import is_speech
+from webapp.dumps.values import MODEL_NAMES, WORDS, is_speech
 
 _MOST, _LONGEST_PATH = 4, 200
 """mappings, the likeliest first; characters"""
@@ -26,6 +26,30 @@ _WRITTEN = re.compile(
 """in names of what a model wrote or thought"""
 _BESIDE = {"model", "model_name", "model_id", "llm", "prompt", "question", "observation", "prediction", "speaker"}
 """keys beside or around a text, whose name need then not say that a model wrote it"""
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+TELLS = re.compile(
+    rf'"(?:\w+_)?model(?:_?(?:name|id))?"\s*:\s*"(?:[\w.-]+/|{MODEL_NAMES}")|"(?:\w+_)?llm"\s*:\s*"\w'
+    r'|"(?:\w+_)?(?:output|completion)_?tokens"\s*:\s*\d'
+    r'|"(?:token_?)?(?:usage|tokens|counts)"\s*:\s*\{',
+    re.I,
+)
+"""what names a model that speaks, no car, or says what its answer took"""
+OF_ANSWERS = frozenset(WORDS["else"].split())
+"""in names of what is said of an answer"""
+SPEAKS = re.compile(
+    rf'"\w*(?:{WORDS["speakers"].replace(" ", "|")})\w*": ?"(?:[\w.-]*[/:])*{MODEL_NAMES}|"\w*llm\w*"', re.I
+)
+"""a model that is named as who speaks: beside what agents, bots and players say, who may be people or machines"""
+MODEL_NAMED = re.compile(rf'"\w*model\w*": ?"(?:[\w.-]*[/:])*{MODEL_NAMES}"', re.I)
+OF_MODEL = re.compile(r"(?:llm|model|bot|assistant|generated|response|reply|completion)[^.]*\Z", re.I)
+"""in the last name of a path: the text below it may be a single word, where it was asked for"""
+_PROMPTS, _ANSWERS, _NO_LABEL = (
+    frozenset(" ".join(WORDS[key] for key in keys).split())
+    for keys in (("prompts", "in_labels"), ("answers",), ("else", "labels_else"))
+)
+NAMES_MODEL = re.compile(rf"\b(?:llm|ai|agent|model(?! answers?$)|raw|{MODEL_NAMES})", re.I)
+RUN_BY = re.compile(rf"🤖|[(`:=\[] ?(?:llm\b|{MODEL_NAMES})", re.I)
+"""in what is written before anybody speaks: that models do"""
 
 
 def told_texts(records: list[dict[str, Any]]) -> list[dict[str, str]]:
@@ -83,3 +107,12 @@ def _are_alike(values: list[Any], by_writer: bool) -> bool:
 
 def _is_named(path: str) -> bool:
     return bool(_WRITTEN.search(re.split(r"[.\]]", path)[-1]))
+
+
+def side_of(label: str) -> str | None:
+    """Who said what stands below a label, where its words tell."""
+    words = {word.lower() for word in _WORD.findall(label)}
+    asks, answers = not _PROMPTS.isdisjoint(words), not _ANSWERS.isdisjoint(words)
+    if not _NO_LABEL.isdisjoint(words) or asks is answers:
+        return None
+    return "user" if asks else "assistant"

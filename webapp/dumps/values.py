@@ -10,6 +10,7 @@ from typing import Any
 
 WORDS: dict[str, str] = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
 """what keys are called"""
+MODEL_NAMES = rf"(?:{WORDS['model_names'].replace(' ', '|')}|meta ai|my ai)[\w .:\-]{{0,40}}"
 BINARY = "!!binary"
 """The one key of the object that stands for bytes in YAML: under it is their base64."""
 UNNAMED = "nothing says who speaks in it: of texts in turn, the first is taken for asked and the next for answered"
@@ -176,3 +177,13 @@ def is_speech(text: str) -> bool:
     if len(_UNSPACED.findall(text)) >= _LEAST_SIGNS:
         return True
     return len(text) >= _LEAST_CHARACTERS and " " in text.strip() and len(_WORD.findall(text)) >= _LEAST_WORDS
+
+
+def is_model(key: str) -> bool:
+    """Whether a key is a model's name."""
+    return re.fullmatch(rf"(?:[\w.-]+/)*{MODEL_NAMES}", key.lower()) is not None
+
+
+def asks(value: Any) -> bool:
+    """Whether it is what a model is asked: a text that speaks, messages, or a request that holds them."""
+    return value.count(" ") > 1 if isinstance(value, str) else are_messages(as_object(value).get("messages", value))

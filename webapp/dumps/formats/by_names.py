@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -18,13 +17,14 @@ from webapp.dumps.messages.exchanges import failure_turns, or_failure
 from webapp.dumps.messages.histories import Histories
 from webapp.dumps.messages.http import HttpExchange, http_turns
 from webapp.dumps.messages.langchain import is_message
-from webapp.dumps.messages.named_texts import KEYED, MODEL_NAMES, NamedText, is_derived, is_model, named_texts
+from webapp.dumps.messages.named_texts import KEYED, NamedText, is_derived, is_said, named_texts
 from webapp.dumps.messages.streams import is_body, parsed_body
 from webapp.dumps.messages.turns import each_filled, event_turns, filled, message_turns, spent, with_once, with_usage
 from webapp.dumps.programs import answerless
 from webapp.dumps.records import Entry, Problem, Turn
 from webapp.dumps.session_keys import found_keys, rank_of
-from webapp.dumps.values import WORDS, are_messages, as_list, as_object, first_moment, first_text, is_speech
+from webapp.dumps.told_texts import MODEL_NAMED, OF_MODEL, SPEAKS
+from webapp.dumps.values import WORDS, are_messages, as_list, as_object, first_moment, first_text, is_model, is_speech
 
 _REQUESTS, _RESPONSES, _BESIDE_MESSAGES, _USUAL = (
     tuple(WORDS[key].split()) for key in ("requests", "responses", "beside_messages", "usual")
@@ -132,9 +132,6 @@ def _as_body(request: Any) -> Any:
 _SURE, _OF_CALLS = 5, 15
 """less than of any format that knows what it reads; more than of chats, where texts answer lists of messages"""
 _SENTENCE = 20
-_OF_MODEL = re.compile(r"(?:llm|model|bot|assistant|generated|response|reply|completion)[^.]*\Z", re.I)
-"""in the last name of a path: the text below it may be a single word, where it was asked for"""
-_MODEL_NAMED = re.compile(rf'"\w*model\w*": ?"(?:[\w.-]*[/:])*{MODEL_NAMES}"', re.I)
 _AT_WORK = ("assistant", "call", "result", "thinking")
 _ASKED = {"question", "query", "prompt", "user_input", "user_message", "user_query"}
 """keys beside which a call is a model's"""
@@ -172,8 +169,8 @@ class NamedAnswers(Format):
         sides = {text.side for text in found}
         asked = any(value.keys() & _ASKED for value in head.objects)
         is_called = "call" in sides and (asked or sides & {"assistant", "thinking"})
-        is_of_model = any(map(_is_asked, chain(*named))) or _MODEL_NAMED.search(head.text) is not None
-        is_word = is_of_model and any(_OF_MODEL.search(_place(text)) for text in found)
+        is_of_model = any(map(_is_asked, chain(*named))) or MODEL_NAMED.search(head.text) is not None
+        is_word = is_of_model and any(OF_MODEL.search(_place(text)) for text in found)
         is_word |= any(is_model(str(step)) for text in found for step in text.path[-1:])
         speaking = any(map(_is_sentence, found)) or is_called or is_word
         is_most = 2 * sum(map(bool, every)) >= len(every) or sum(map(bool, every)) == sum(map(bool, named)) > 1
@@ -183,6 +180,8 @@ class NamedAnswers(Format):
             text for text in found if text.path[1:] and text.path[:-1] in asked_at and isinstance(text.value, str)
         ]
         sure = _OF_CALLS if called and head.shape == "object" else _SURE
+        if all(is_said(text.path) for text in found) and not SPEAKS.search(head.text):
+            return 0
         return sure if speaking and is_most and not is_crowded(head, sum(map(len, named))) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:

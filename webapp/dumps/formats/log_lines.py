@@ -18,7 +18,7 @@ from webapp.dumps.messages.turns import each_filled, note_once, text_turns
 from webapp.dumps.programs import BEGIN, LEVELS, LINES, TIME
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.unread import UnreadText
-from webapp.dumps.values import as_object, is_speech, moment
+from webapp.dumps.values import MODEL_NAMES, as_object, is_speech, moment
 
 _SIDES = {
     "assistant": re.compile(
@@ -72,7 +72,8 @@ _TASKS = re.compile(
     r"|(?:starting|executing|received|new) task)\s*(?::|->)\s*(?P<said>\S[\s\S]*)",
     re.I,
 )
-"""what a program says of what its agents do, where it names a model or an agent"""
+"""what a program says of what its agents do, where it names a language model: builds have tasks and agents, too"""
+_LLM = re.compile(rf"\b(?:llm|openai|anthropic|prompt|tokens|{MODEL_NAMES})", re.I)
 _PAIR = re.compile(
     r"(?:.{0,120}?[\s\]):|-])(?:input|prompt|question|query) ?: (?P<asked>[^|]+?) ?\| ?"
     r"(?:output|response|answer|reply|completion) ?:\s*(?P<said>\S[\s\S]*)",
@@ -156,7 +157,7 @@ def _introduces(records: list[str]) -> re.Pattern[str] | None:
         sides = [entry.get("side") for record in records if (entry := _introduced(record, words)) is not None]
         are_turns = len(sides) > 2 and sides == (["user", "assistant"] * len(sides))[: len(sides)]
         if {"user", "assistant"} <= {*sides} and (are_turns or words is not _NAMED):
-            return words if words is not _TASKS or any(map(_MODEL.search, records)) else None
+            return words if words is not _TASKS or any(map(_LLM.search, records)) else None
         if None in sides and any(map(_CALLED.search, records)):
             return words
     return None

@@ -11,11 +11,11 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.messages.bodies import said_turns
-from webapp.dumps.messages.named_texts import MODEL_NAMES
 from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.turns import each_with, text_turns, turns_of
 from webapp.dumps.records import Turn
-from webapp.dumps.values import WORDS, is_speech, text
+from webapp.dumps.told_texts import NAMES_MODEL, RUN_BY, side_of
+from webapp.dumps.values import MODEL_NAMES, is_speech, text
 
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w:-]{0,40}+)(?P<with>[^<>]{0,4000}+)>|<![A-Za-z][^<>]{0,400}+>")
 """a tag; what stands in it is bounded, so that reading stays linear"""
@@ -186,11 +186,7 @@ _CALLED = re.compile(
     re.M,
 )
 """a line that is called as what stands below it"""
-_PROMPTS, _ANSWERS, _NO_LABEL = (
-    frozenset(" ".join(WORDS[key] for key in keys).split())
-    for keys in (("prompts", "in_labels"), ("answers",), ("else", "labels_else"))
-)
-_NAMES_MODEL = re.compile(rf"\b(?:llm|ai|agent|model|raw|{MODEL_NAMES.replace('{0,40}', '{0,9}')})", re.I)
+_IS_PROMPT = re.compile(r"\bprompt", re.I)
 _LETTERS = re.compile(r"[\d:(].*")
 _SAYS = re.compile(
     r"^(?P<sign>[^\w\s#*_=|>\[(<:`\"'/-]{1,3} ?| {2,8}|[-*] \*\*)(?P<name>[^\W\d_a-z][\w .-]{1,30}):(?:\*\*)? (?=\S)",
@@ -256,10 +252,12 @@ def _sections(written: str) -> list[tuple[int, dict[str, Any]]]:
 
 def _sides(labels: list[str], kind: str) -> list[str | None]:
     """Who said what stands below each label; empty where they are others."""
-    sides = [_side_of(label) for label in labels]
+    sides = [side_of(label) for label in labels]
     told = [side for side in sides if side]
     named = [label for label, side in zip(labels, sides, strict=True) if side == "assistant"]
-    if told[:1] == ["user"] and "assistant" in told and (kind == "ruled" or any(map(_NAMES_MODEL.search, named))):
+    least = 2 if kind in ("heading", "bold") else 1  # a guide has such headings, too
+    is_told = any(map(NAMES_MODEL.search, named)) or (kind == "ruled" and any(map(_IS_PROMPT.search, labels)))
+    if told[:1] == ["user"] and len(named) >= least and is_told:
         return sides
     if told and "user" not in told and any(re.match(r"(?i)(?:input |output )?tokens\b", label) for label in labels):
         return sides
@@ -274,24 +272,15 @@ def _spoken(written: str) -> list[tuple[int, dict[str, Any]]]:
     names = [mark["name"] for mark in marks]
     is_alike = len({mark["sign"] for mark in marks}) == 1 and 1 < len({*names}) < len(names)
     in_turn = any(a == c != b for a, b, c in zip(names, names[1:], names[2:], strict=False))
-    if not (is_alike and in_turn) or not ("🤖" in written or _NAMES_MODEL.search(written)):
+    if not (is_alike and in_turn and RUN_BY.search(written, 0, marks[0].start())):
         return []
     entries, ends = [], re.compile("$", re.M) if marks[0]["sign"][:1] in " -*" else _MARKED
     for mark in marks:
         following = ends.search(written, mark.end())
         said = written[mark.end() : following.start() if following else len(written)]
-        entry = _section(_side_of(mark["name"]) or "assistant", mark["name"], said)
+        entry = _section(side_of(mark["name"]) or "assistant", mark["name"], said)
         entries.append((mark.end(), entry | {"agent": mark["name"]}))
     return entries
-
-
-def _side_of(label: str) -> str | None:
-    """Who said what stands below a label, where its words tell."""
-    words = {word.lower() for word in _WORD.findall(label)}
-    asks, answers = not _PROMPTS.isdisjoint(words), not _ANSWERS.isdisjoint(words)
-    if not _NO_LABEL.isdisjoint(words) or asks is answers:
-        return None
-    return "user" if asks else "assistant"
 
 
 def _section(side: str, label: str, body: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from webapp.dumps.decoding import opened
 from webapp.dumps.messages.bodies import is_answer, is_served
 from webapp.dumps.messages.calls import CALL_LISTS, CAME_OF, TOOLS, as_json, came_of_call, named_call
 from webapp.dumps.messages.streams import in_pieces, is_event
-from webapp.dumps.values import WORDS, are_messages, as_object
+from webapp.dumps.values import MODEL_NAMES, WORDS, are_messages, as_object, asks, is_model
 
 Side = Literal["system", "user", "thinking", "assistant", "call", "result"]
 Path = tuple[str | int, ...]
@@ -76,11 +76,12 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None, most: int |
     elif isinstance(value, dict):
         messages, taken = named_call(value, is_listed=len(at) > 1 and at[-2] in CALL_LISTS)
         value = {key: inner for key, inner in value.items() if key not in taken}
-        side = _side_of_event(value) or side
+        by_model = at and _ANSWERS.intersection(_words(str(at[-1]))) and all(is_model(str(key)) for key in value)
+        side = _side_of_event(value) or ("assistant" if by_model and value else side)
         sides = [(_side(str(key), side, value), key) for key in value if not _REFERENCES & set(_words(str(key)))]
         sides = _answering(sides, value, at)
         is_answered = any(role == "assistant" and isinstance(value[key], str) for role, key in sides)
-        is_asked = any(role == "user" and _asks(value[key]) for role, key in sides)
+        is_asked = any(role == "user" and asks(value[key]) for role, key in sides)
         for key_side, key in sorted(sides, key=lambda pair: _ORDER[pair[0] or "assistant"]):
             below = value[key]
             if is_answered and key_side != "assistant" and isinstance(below, dict):  # in which the right one may be
@@ -93,9 +94,8 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None, most: int |
             yield NamedText("result" if message["role"] == "tool" else "call", message, at)
 
 
-def _asks(value: Any) -> bool:
-    """Whether it is what a model is asked: a text that speaks, messages, or a request that holds them."""
-    return value.count(" ") > 1 if isinstance(value, str) else are_messages(as_object(value).get("messages", value))
+def _has_prompt(holder: dict[str, Any]) -> bool:
+    return any(_PROMPTS.intersection(_words(str(key))) for key in holder)
 
 
 def _is_said(named: NamedText) -> bool:
@@ -158,7 +158,7 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
         return "thinking"
     if words[-1:] == ["reasoning"] and len(words) > 1 and isinstance(holder[key], str):
         return "thinking"
-    if (around == "assistant" or isinstance(holder[key], str)) and is_model(key):
+    if is_model(key) and (around == "assistant" or (isinstance(holder[key], str) and _has_prompt(holder))):
         return "assistant"
     is_told = words[-1:] == ["generated"] and str(holder[key]).lower() in ("true", "false")  # whether it was
     if _ELSE.intersection(words) or words[-1:] == ["model"] or words == ["user", "agent"] or is_told:
@@ -173,7 +173,7 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
         return "user" if words[0] in ("user", "human") else "assistant"
     if key in ("data", "payload") or (key == "message" and around == "assistant" and not holder.keys() & _OF_SERVER):
         return _side_of_event(holder) or (around if key == "message" else None)
-    if words and words[0] in _NAMES["said"] | {"raw"} and _is_of_model(words, holder):
+    if is_said((key,)) and _is_of_model(words, holder):
         return "assistant"
     if key in ("message", "msg") and around is None and holder.keys() & _LOGGED:
         return None
@@ -192,9 +192,10 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
     return "assistant" if key in ("a", "A") and holder.keys() & {"q", "Q"} else None
 
 
-def is_model(key: str) -> bool:
-    """Whether a key is a model's name."""
-    return re.fullmatch(rf"(?:[\w.-]+/)*{MODEL_NAMES}", key.lower()) is not None
+def is_said(path: Path) -> bool:
+    """Whether what stands there is called only as what anybody says, or what came as it is."""
+    words = _words(str(path[-1])) if path else []
+    return bool(words) and words[0] in _NAMES["said"] | {"raw"} and _ANSWERS.isdisjoint(words)
 
 
 def is_derived(path: Path) -> bool:
@@ -206,7 +207,7 @@ def is_derived(path: Path) -> bool:
 def _is_of_model(words: list[str], holder: dict[str, Any]) -> bool:
     """Whether a key beside what is said, or is kept as it came, names a model or an agent."""
     beside = {word for other in holder for word in _words(str(other)) if isinstance(holder[other], str)}
-    asked = words[0] == "raw" and any(_asks(holder[other]) for other in holder if _PROMPTS & set(_words(str(other))))
+    asked = words[0] == "raw" and any(asks(holder[other]) for other in holder if _PROMPTS & set(_words(str(other))))
     is_known = words[0] != "raw" or words[-1] in _NAMES["raw"]
     return is_known and (asked or not beside.isdisjoint(_NAMES["speakers"]))
 
@@ -223,7 +224,6 @@ _MESSAGE_OF = re.compile(r"(user|human|assistant|ai|api|agent|bot|system)[_.-]?m
 _BY_USER, _BY_BOT, _WHO, SAID, _INNER = (
     tuple(WORDS[key].split()) for key in ("by_user", "by_bot", "who", "said_under", "said_in")
 )
-MODEL_NAMES = rf"(?:{WORDS['model_names'].replace(' ', '|')}|meta ai|my ai)[\w .:\-]{{0,40}}"
 _SAID_BY, _ASKED_BY = WORDS["said_by"], WORDS["asked_by"]
 _EVENTS = re.compile(rf"prompt|completion|tool_(?:call_)?(?:result|output)|{_ASKED_BY}|{_SAID_BY}")
 _OF_SERVERS = ("request", "response")
