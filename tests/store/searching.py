@@ -10,5 +10,5 @@ from webapp.store.models import Session
 
 def found_in_all(connection: sa.Connection, query: str, most: int = 100) -> list[search.Match]:
     """The matches in the newest sessions."""
-    found = search.sessions(connection, query, [Session.deleted_at.is_(None)], most=most)
-    return search.matches(connection, query, found.ids)
+    ids, _ = search.sessions(connection, query, [Session.deleted_at.is_(None)], most=most)
+    return search.matches(connection, query, ids)

@@ -76,8 +76,8 @@ def test_a_session_that_a_later_span_names_is_found_by_its_name(gate: Gate, db: 
     take(gate, numbered(1, talk="renamed-later"))
     (session,) = db.scalars(sa.select(Session)).all()
     assert session.external_id == "renamed-later"
-    assert search.sessions(db.connection(), "renamed", [], most=9).ids == [session.id]
-    assert search.sessions(db.connection(), unnamed["traceId"], [], most=9).ids == []
+    assert search.sessions(db.connection(), "renamed", [], most=9)[0] == [session.id]
+    assert search.sessions(db.connection(), unnamed["traceId"], [], most=9)[0] == []
 
 
 def test_a_session_that_a_refused_span_names_is_found_by_its_name(
@@ -90,7 +90,7 @@ def test_a_session_that_a_refused_span_names_is_found_by_its_name(
     derive.catch_up(engine)
     (session,) = db.scalars(sa.select(Session)).all()
     assert (session.external_id, session.turn_count) == ("renamed-later", 1)
-    assert search.sessions(db.connection(), "renamed", [], most=9).ids == [session.id]
+    assert search.sessions(db.connection(), "renamed", [], most=9)[0] == [session.id]
 
 
 def cut(db: orm.Session) -> list[int]:

@@ -112,21 +112,14 @@ class Found:
     cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FoundSessions:
-    """The newest sessions that match; `more` where there are others, or where the time was up before that was known."""
-
-    ids: list[int]
-    more: bool
-
-
 def sessions(
     connection: sa.Connection, query: str, where: Sequence[Condition], *, below: int | None = None, most: int
-) -> FoundSessions:
-    """The newest sessions, of those below a number, in which `query` stands; `where` are conditions on them."""
+) -> tuple[list[int], bool]:
+    """The newest sessions, of those below a number, in which `query` stands, and whether there are more, or the time
+    was up before that was known; `where` are conditions on them."""
     match = expression(connection, parse(query))
     if match is None:
-        return FoundSessions([], more=False)
+        return [], False
     ids: list[int] = []
     ends = time.monotonic() + LIMIT
     try:
@@ -134,11 +127,11 @@ def sessions(
             both = (_sessions_of(connection, table, match, where, below) for table in _SIZES)
             for number, _ in groupby(merge(*both, reverse=True)):
                 if len(ids) == most or time.monotonic() > ends:
-                    return FoundSessions(ids, more=True)
+                    return ids, True
                 ids.append(number)
     except TookTooLong:
-        return FoundSessions(ids, more=True)
-    return FoundSessions(ids, more=False)
+        return ids, True
+    return ids, False
 
 
 def _sessions_of(

@@ -45,11 +45,12 @@ def _search_view(db: orm.Session, filters: Filters, most: int = 0) -> View:
     most = max(most, MOST_COUNTED)
     text = filters.q or ""
     connection, bare = db.connection(), View(replace(filters, q=None))
-    hits = search.sessions(connection, text, [where.listed], most=most)
-    if hits.more and hits.ids and bare.is_narrowed():
-        hits = search.sessions(connection, text, bare.where(), most=most)
-    ids = hits.ids if hits.ids or hits.more else [session.id for session in with_id(db, text.strip(), MOST_COUNTED)]
-    return View(filters, tuple(ids), hits.more)
+    ids, more = search.sessions(connection, text, [where.listed], most=most)
+    if more and ids and bare.is_narrowed():
+        ids, more = search.sessions(connection, text, bare.where(), most=most)
+    if not ids and not more:
+        ids = [session.id for session in with_id(db, text.strip(), MOST_COUNTED)]
+    return View(filters, tuple(ids), more)
 
 
 def _search_page(db: orm.Session, view: View, after: str | None, limit: int) -> Hits:
@@ -60,8 +61,7 @@ def _search_page(db: orm.Session, view: View, after: str | None, limit: int) -> 
         ids, more = list(view.matching or ())[:limit], True
     elif view.open_ended:
         conditions = View(replace(view.filters, q=None)).where()
-        hits = search.sessions(connection, text, conditions, below=below[0] if below else None, most=limit)
-        ids, more = hits.ids, hits.more
+        ids, more = search.sessions(connection, text, conditions, below=below[0] if below else None, most=limit)
     else:
         query = view.ids().where(*([Session.id < below[0]] if below else [])).order_by(Session.id.desc())
         ids = list(connection.scalars(query.limit(limit + 1)))

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from webapp.dumps.records import Turn
 from webapp.parsing.trace import Trace
@@ -170,16 +170,8 @@ class Facets:
         return self._values[name] < most or (name, short(value, LONGEST)) in self.counts
 
 
-class Calling(Protocol):
-    """A turn as it came, or as it is stored."""
-
-    kind: Any
-    agent: str | None
-    tool_calls: Any
-
-
-def tools_of(turn: Calling) -> list[str]:
-    """The names of the tools that a turn calls, in whatever shape its format has them."""
+def tools_of(turn: Turn) -> list[str]:
+    """The names of the tools that a turn, or a row of its columns, calls, in whatever shape its format has them."""
     names = [_tool(call) for call in turn.tool_calls or ()]
     if turn.kind == "tool_call":
         names.append(turn.agent)
