@@ -84,9 +84,7 @@ def test_an_export_is_written_here_and_downloaded_and_removed_elsewhere(
     imports.ask(engine, settings, filename="x.json", path=imports.own(settings, io.BytesIO(DATA)))
     worker.work(engine, settings)
     job = exporting.exported(engine, settings, exporting.of_filters(Filters()))
-    assert job.result is not None and _names(elsewhere, "exports") == [
-        export_jobs.name_of(job.id, job.result["sha256"])
-    ]
+    assert job.result is not None and _names(elsewhere, "exports") == [export_jobs.name_of(job.result)]
     data = exporting.content(elsewhere, job)
     assert hashlib.sha256(data).hexdigest() == job.result["sha256"] and exporting.names(data) == ["s1.json"]
     with export_jobs.opened(elsewhere, job) as file:  # as an answer to `Range` reads it

@@ -270,12 +270,12 @@ def test_a_worker_killed_at_any_moment_never_leaves_half_a_file(
     job = find(engine, number)
     assert (job.state, job.tries, len(names(content(settings, job)))) == ("done", 1, len(HOSTILE))
     assert job.result is not None
-    left = [name for name in files(settings) if name != export_jobs.name_of(job.id, job.result["sha256"])]
+    left = [name for name in files(settings) if name != export_jobs.name_of(job.result)]
     assert len(left) == (where == "end") and not any(name.startswith("export-") for name in left)
     for name in left:  # whole, and of no export: the purge removes it
         os.utime(settings.data / name, (1, 1))
     export_jobs.purge(engine, settings)
-    assert files(settings) == [export_jobs.name_of(job.id, job.result["sha256"])]
+    assert files(settings) == [export_jobs.name_of(job.result)]
 
 
 ALL = of_filters(Filters())
@@ -308,6 +308,25 @@ def test_a_file_that_no_export_names_goes_after_a_day(engine: sa.Engine, setting
             os.utime(settings.data / name, (1, 1))
     export_jobs.purge(engine, settings)
     assert not (folder / "left.zip").exists() and len(files(settings)) == 2
+
+
+def test_an_export_written_before_names_had_numbers_keeps_its_file(
+    engine: sa.Engine, settings: Settings, make: Make
+) -> None:
+    job = make()
+    assert job.result is not None
+    now, before = (
+        settings.data / export_jobs.FOLDER / f"{prefix}{job.result['sha256']}.zip" for prefix in (f"{job.id}-", "")
+    )
+    now.rename(before)
+    os.utime(before, (1, 1))
+    with engine.begin() as connection:
+        unnamed = {name: value for name, value in job.result.items() if name != "name"}
+        connection.execute(sa.update(Task).where(Task.id == job.id).values(result=unnamed))
+    export_jobs.purge(engine, settings)
+    job = find(engine, job.id)
+    assert len(names(content(settings, job))) == len(HOSTILE)
+    assert export_jobs.remove(engine, settings, job) and files(settings) == []
 
 
 def test_a_file_that_somebody_removed_is_said(engine: sa.Engine, settings: Settings, make: Make) -> None:

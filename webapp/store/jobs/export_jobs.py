@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -48,9 +48,9 @@ class ExportRemoved(NotPossible):
     status, code = 410, "removed"
 
 
-def name_of(number: int, sha256: str) -> str:
-    """What the file of an export is called in its store."""
-    return f"{FOLDER}/{number}-{sha256}.zip"
+def name_of(result: Mapping[str, Any]) -> str:
+    """What the file of an export is called in its store; its content alone names one whose result does not say."""
+    return str(result.get("name", f"{FOLDER}/{result['sha256']}.zip"))
 
 
 def opened(settings: Settings, task: Task) -> BinaryIO:
@@ -62,7 +62,7 @@ def opened(settings: Settings, task: Task) -> BinaryIO:
         raise NotReady(f"Export {task.id} {words}.")
     store = file_store(settings)
     try:
-        return store.open(name_of(task.id, task.result["sha256"]))
+        return store.open(name_of(task.result))
     except FileNotFoundError:
         words = "is not in the store any more: it was removed, or is on another machine"
         raise ExportRemoved(f"The file of export {task.id} {words}. {_AGAIN}") from None
@@ -74,7 +74,7 @@ def remove(engine: sa.Engine, settings: Settings, task: Task) -> bool:
         removed = sa.update(Task).where(_is_finished, Task.id == task.id).values(state=REMOVED)
         if not connection.execute(removed).rowcount:
             return False
-    file_store(settings).remove(name_of(task.id, (task.result or {})["sha256"]))
+    file_store(settings).remove(name_of(task.result or {}))
     return True
 
 
@@ -86,7 +86,7 @@ def purge(engine: sa.Engine, settings: Settings) -> int:
             removed_count += remove(engine, settings, task)
     store = file_store(settings)
     old_files = [file.name for file in store.files(FOLDER) if file.age > UNCLAIMED]
-    names = {name_of(task.id, task.result["sha256"]) for task in _finished(engine) if task.result is not None}
+    names = {name_of(task.result) for task in _finished(engine) if task.result is not None}
     for name in old_files:
         if name not in names:
             store.remove(name)
@@ -134,14 +134,15 @@ def write(engine: sa.Engine, settings: Settings, task: Task, between: Callable[[
                 chosen_sessions = _sessions(db, chosen, progress, meanwhile, between)
                 sha256 = _write_pieces(path, session_dump.stream_zip(db, chosen_sessions, now), progress)
             size = path.stat().st_size
-            file_store(settings).put(name_of(task.id, sha256), path)
+            name = f"{FOLDER}/{task.id}-{sha256}.zip"
+            file_store(settings).put(name, path)
     except files.DiskFull:
         raise TaskFailed(files.DISK_FULL, f"The disk is full. Make room in the data folder. {AGAIN}") from None
     except StoreUnreachable as error:
         raise TaskFailed("store_unreachable", f"{error}. {AGAIN}") from error
     expires_at = datetime.now(UTC) + timedelta(days=settings.export_days)
     times = {"written_at": now.isoformat(), "expires_at": expires_at.isoformat()}
-    return {"sha256": sha256, "bytes": size, "sessions": progress.sessions, **times, **meanwhile}
+    return {"name": name, "sha256": sha256, "bytes": size, "sessions": progress.sessions, **times, **meanwhile}
 
 
 def _write_pieces(path: Path, pieces: Generator[bytes, None, None], progress: Progress) -> str:
