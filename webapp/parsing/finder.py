@@ -187,9 +187,7 @@ class Finder:
         return "whole" if start <= self.whole.start and end >= self.whole.end else strategy
 
     def accept(self, attempt: Attempt, tier: int) -> None:
-        if attempt.ok and tier == PROSE and attempt.edits and _is_shown_broken(self.tracer.raw, attempt):
-            self.tracer.amend(attempt, outcome="rejected", reason="a sentence shows it, broken as it is")
-        elif attempt.ok:
+        if attempt.ok:
             self.accepted.append((tier, self.tracer.index(attempt)))
 
     def _mended(self, strategy: str, start: int, limits: list[int], tier: int, note: str | None) -> int:
@@ -283,17 +281,6 @@ class Finder:
         return max(end, start)
 
 
-def _is_shown_broken(raw: str, attempt: Attempt) -> bool:
-    """Whether a sentence that goes on behind it has the attempt in backticks, short, and a comma or the like lacks."""
-    start, end = attempt.span
-    is_quoted = (
-        end - start < 40 and _words_before.search(raw, max(0, start - 9), start) and _words_behind.match(raw, end)
-    )
-    return bool(is_quoted and any(edit.repair in _STRUCTURAL for edit in attempt.edits))
-
-
-_words_before, _words_behind = later(r"\w `\Z"), later(r"`,? \w")
-_STRUCTURAL = {"missing_value", "missing_comma", "missing_quote", "missing_closer", "extra_closer", "trailing_comma"}
 _meant = later(r'[{\[]\s*+(?:[{\[]\s*+)?+[*`_~\\^.;|-]{0,3}+"[^"\n]{1,80}+"[*`_~\\^.;|-]{0,3}+\s*+:')
 """A bracket, a quoted key and a colon: whatever stands before it, this was meant as JSON."""
 _in_single_quotes = later(r"[{\[][\s{\[]*+(?:'|(?:True|False|None)\b|-?\d[\d.]*+\s*+,\s*+')")

@@ -69,6 +69,8 @@ def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
         return "an argument of a call in program code"
     if not lenient and _request.search(raw, max(0, at - _WIDTH), at):
         return "what a program sends or prints"
+    if _shown.match(raw, at, end):
+        return "a sentence shows it, broken as it is"
     if (opens := opening()) and opens.match(raw, at, end):
         return code(line_before(raw, at), lenient)
     if raw[at] in "{｛﹛":
@@ -127,7 +129,9 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) ->
     return code(before, lenient)
 
 
-_struct = later(r"(?:[.:&\]][A-Z]\w*+ ?|\b[A-Z]\w*[a-z]\w*+|\b[A-Z][a-z]+[A-Z]\w*+ )\Z")
+_struct = later(r"(?:[.:&\](][A-Z]\w*+ ?|\b[A-Z]\w*[a-z]\w*+|\b[A-Z][a-z]+[A-Z]\w*+ )\Z")
+_shown = later(r"""(?<=\w `)[{\[][^`\n]{0,38}(?:[:,]\s?[}\]]|"\s")[^`\n]{0,38}`,? \w""")
+"""A short piece in backticks, in a sentence that goes on behind them, that lacks a value or a comma or has one more."""
 _request = later(
     r"(?:\A|[\n`])(?:GET|POST|PUT|PATCH|DELETE|HEAD) \S{1,99}(?: HTTP/[\d.]{1,3}(?:\r?\n[\w-]{1,40}: [^\n]*+)*+)?\s*+\Z"
     r"|(?:\A|\n)>>> [^\n]*+\n['\"]?\Z"

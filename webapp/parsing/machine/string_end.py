@@ -169,18 +169,15 @@ def _score_value(machine: Machine, reading: StringReading, match: re.Match[str])
         return 1  # `"f(a: "x", b: 1)"`
     if kind == "object":
         return CERTAIN if len(machine.frames) > 1 and not reading.inner % 2 else 1
-    if kind == "row" and (reading.inner or "\n" not in raw[match.start() : match.end()] or not _has_rows(machine)):
+    if kind == "row" and (reading.inner or "\n" not in raw[match.start() : match.end()]):
         return 0
+    if kind == "row":  # of an array, or of JSON lines
+        return CERTAIN if len(machine.frames) > 1 or raw[machine.start - 1 : machine.start] in ("", "\n") else 0
     if kind == "colon":
         return CERTAIN if not reading.inner and _value_ahead.match(raw, match.end(), machine.end) else 1
     if kind == "lone":
         return CERTAIN if not reading.inner and _one_word.match(raw, reading.open_end, match.start() - 1) else 0
     return 1 if kind == "weak" else CERTAIN
-
-
-def _has_rows(machine: Machine) -> bool:
-    """Whether the next line may begin another object: in an array, or where this one is a line of its own."""
-    return len(machine.frames) > 1 or machine.raw[machine.start - 1 : machine.start] in ("", "\n")
 
 
 def _is_of_call(raw: str, at: int, second: int) -> bool:

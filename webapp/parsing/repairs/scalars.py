@@ -9,7 +9,7 @@ from webapp.parsing.machine.state import Machine
 from webapp.parsing.machine.tokens import DELIMITED
 from webapp.parsing.patterns import later
 
-_based = later(r"([-+]?)0([xXoObB])([0-9a-fA-F_]++)")
+_based = later(r"[-+]?0[xXoObB]")
 _json = later(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _grouped = later(r"-?[1-9]\d{0,2}(?:,\d{3})++(?:\.\d++)?(?=\s*+(?:\}|,\s*+[\"'A-Za-z_}]))")
 
@@ -25,15 +25,10 @@ def _mend_number(machine: Machine, match: re.Match[str]) -> bool:
 
 
 def _based_number(text: str) -> str | None:
-    match = _based.fullmatch(text)
-    if not match or len(text) > 300:
-        return None
-    sign, base, digits = match.groups()
     try:
-        value = int(digits, {"x": 16, "o": 8, "b": 2}[base.lower()])
+        return str(int(text, 0)) if len(text) <= 300 else None
     except ValueError:
         return None
-    return f"{'-' if sign == '-' else ''}{value}"
 
 
 def _plain_number(text: str) -> str | None:
@@ -92,17 +87,11 @@ def cut_number(machine: Machine, match: re.Match[str]) -> bool:
     return True
 
 
-_WORDS = ("true", "false", "null")
-
-
-@mends("cut_literal", r"[a-z]{1,4}\Z", "v", "tfn", order=15)
+@mends("cut_literal", r"(?:t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?)\Z", "v", "tfn", order=15)
 def cut_literal(machine: Machine, match: re.Match[str]) -> bool:
     """A literal that the end of the text cuts in the middle is completed."""
-    text = match[0]
-    whole = next((word for word in _WORDS if word.startswith(text)), None)
-    if whole is None or whole == text:
-        return False
-    machine.patch("cut_literal", match.end(), match.end(), whole[len(text) :])
+    whole = {"t": "true", "f": "false", "n": "null"}[match[0][0]]
+    machine.patch("cut_literal", match.end(), match.end(), whole.removeprefix(match[0]))
     machine.truncated = True
     machine.value_done(match.end())
     return True
