@@ -84,11 +84,11 @@ def test_the_first_difference_is_lit_in_values_and_raw_text() -> None:
     raw = 'x {"a": 1, "b": {"c": ["one", "two"]}} y'
     a, b = parse(raw), parse(raw.replace("two", "twelve"))
     sides = compare_pages.compared(raw, a, b)
-    assert sides.difference == judging.Difference((0, "b", "c", 1), "two", "twelve", at=2)
-    assert sides.a.lit is not None and sides.a.lit.of(raw) == '"two"'
-    (lit,) = [line for line in sides.a.lines if line.lit_from is not None]
-    assert lit.text[: lit.lit_from] == '"tw' and lit.text[lit.lit_from :] == 'o"'
-    assert any("range" in piece.marks for line in sides.a.raw.lines for piece in line.pieces)
+    assert sides["difference"] == judging.Difference((0, "b", "c", 1), "two", "twelve", at=2)
+    assert sides["a"]["lit"] is not None and sides["a"]["lit"].of(raw) == '"two"'
+    (lit,) = [line for line in sides["a"]["lines"] if line["lit_from"] is not None]
+    assert lit["text"][: lit["lit_from"]] == '"tw' and lit["text"][lit["lit_from"] :] == 'o"'
+    assert any("range" in piece.marks for line in sides["a"]["raw"].lines for piece in line.pieces)
 
 
 @pytest.mark.parametrize(

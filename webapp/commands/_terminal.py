@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import datetime
-from types import SimpleNamespace
 from typing import Any, Protocol
 
 import click
@@ -63,13 +62,13 @@ def put(*lines: Line, err: bool = False) -> None:
 
 
 def print_json(document: Any) -> None:
-    """One JSON document; dataclasses, namespaces and rows as objects, times as ISO 8601."""
+    """One JSON document; dataclasses, named tuples and rows as objects, times as ISO 8601."""
     click.echo(jsontext.portable(_plain(document)))
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, SimpleNamespace) or hasattr(value, "_mapping"):
-        return _plain(dict(getattr(value, "_mapping", None) or vars(value)))
+    if hasattr(value, "_asdict"):
+        return _plain(value._asdict())
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, dict):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -63,7 +62,7 @@ def _plan(counts: sa.Row[Any]) -> str:
     )
 
 
-def _said(pruned: SimpleNamespace) -> str:
+def _said(pruned: pruning.Pruned) -> str:
     words = f"{counted(pruned.sessions, 'session')} removed"
     words += f", and {counted(pruned.files, 'kept log file')} ({filesize(pruned.file_bytes)})"
     if pruned.left:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -150,7 +149,7 @@ def tokens(name: str | None, as_json: bool) -> None:
     _terminal.say(as_json, {"tokens": lines}, *(map(_token_words, lines) if lines else ["there is no API token"]))
 
 
-def _token_words(line: SimpleNamespace) -> tuple[str, ...]:
+def _token_words(line: api_tokens.TokenLine) -> tuple[str, ...]:
     last = f"used {line.used_at:%Y-%m-%d %H:%M} UTC" if line.used_at else "never used"
     return str(line.id), line.account, line.name, " ".join(line.scopes), last
 

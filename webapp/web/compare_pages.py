@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 from urllib.parse import unquote
 
@@ -154,27 +153,22 @@ LONGEST = 2_000
 """characters of one line that are shown"""
 
 
-ComparedLine = SimpleNamespace
-"""One line of a value: `text`, of which what is behind `lit_from` differs first; None where nothing of it does."""
-Side = SimpleNamespace
-"""What one profile made of the response. `lit` is the raw span that the first difference came from, None where it
-cannot be located; `more` counts lines that are not shown; `outcome` is of the attempt that is drawn, "" without one."""
-
-
-def compared(raw: str, a: Trace, b: Trace) -> SimpleNamespace:
+def compared(raw: str, a: Trace, b: Trace) -> dict[str, Any]:
     """Both sides, which of them could not be run here, and the first difference of their values; None where both read
     the same, or one reads nothing. Raises nothing: what cannot be located or shown says so."""
     difference = judging.first(a.values, b.values) if a.values and b.values else None
-    return SimpleNamespace(
-        a=_side(raw, a, difference),
-        b=_side(raw, b, difference),
-        difference=difference,
-        same=bool(a.values) and not difference,
-        not_run=[letter for letter, trace in (("A", a), ("B", b)) if trace.version == ABSENT],
-    )
+    return {
+        "a": _side(raw, a, difference),
+        "b": _side(raw, b, difference),
+        "difference": difference,
+        "same": bool(a.values) and not difference,
+        "not_run": [letter for letter, trace in (("A", a), ("B", b)) if trace.version == ABSENT],
+    }
 
 
-def _side(raw: str, trace: Trace, difference: Difference | None) -> Side:
+def _side(raw: str, trace: Trace, difference: Difference | None) -> dict[str, Any]:
+    """What one profile made of the response. `lit` is the raw span that the first difference came from, None where it
+    cannot be located; `more` counts lines not shown; `outcome` is of the attempt that is drawn, "" without one."""
     lit = None if difference is None else located(raw, trace, difference.path)
     drawing = telling(trace)
     index = next((at for at, attempt in enumerate(trace.attempts) if drawing and attempt is drawing[0]), None)
@@ -182,16 +176,16 @@ def _side(raw: str, trace: Trace, difference: Difference | None) -> Side:
         chosen = trace.chosen[difference.path[0] :][:1]
         index = chosen[0] if chosen else index
     lines = list(_values(trace.values, difference))
-    first = next((at for at, line in enumerate(lines) if line.lit_from is not None), 0)
+    first = next((at for at, line in enumerate(lines) if line["lit_from"] is not None), 0)
     start = max(0, min(first - MOST_LINES // 2, len(lines) - MOST_LINES))
-    return Side(
-        trace=trace,
-        lines=lines[start : start + MOST_LINES],
-        more=max(0, len(lines) - MOST_LINES),
-        lit=lit,
-        raw=rawview.view(raw, trace.attempts, rawview.Focus(index, range=lit)),
-        outcome="" if index is None else trace.attempts[index].outcome,
-    )
+    return {
+        "trace": trace,
+        "lines": lines[start : start + MOST_LINES],
+        "more": max(0, len(lines) - MOST_LINES),
+        "lit": lit,
+        "raw": rawview.view(raw, trace.attempts, rawview.Focus(index, range=lit)),
+        "outcome": "" if index is None else trace.attempts[index].outcome,
+    }
 
 
 def located(raw: str, trace: Trace, path: Path) -> Span | None:
@@ -229,7 +223,7 @@ def _key(text: str, node: Node) -> str:
         return ""
 
 
-def _values(values: Sequence[Any], difference: Difference | None) -> Iterator[ComparedLine]:
+def _values(values: Sequence[Any], difference: Difference | None) -> Iterator[dict[str, Any]]:
     """The values as lines of indented JSON; the one in which they first differ is lit from there on."""
     for index, value in enumerate(values):
         text, at = jsontext.pretty(value), 0
@@ -238,7 +232,7 @@ def _values(values: Sequence[Any], difference: Difference | None) -> Iterator[Co
             bare = line.lstrip(" ")
             start, at = at + len(line) - len(bare), at + len(line) + 1
             lit_from = min(lit - start, LONGEST) if lit is not None and start <= lit < at else None
-            yield ComparedLine(depth=(len(line) - len(bare)) // 2, text=bare[:LONGEST], lit_from=lit_from)
+            yield {"depth": (len(line) - len(bare)) // 2, "text": bare[:LONGEST], "lit_from": lit_from}
 
 
 def _lit(text: str, path: Path, at: int | None) -> int | None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from flask import Blueprint, Response, jsonify, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
@@ -44,11 +43,20 @@ REPORTS = {
 """The five field reports' titles, by their numbers."""
 
 
-ProfileLine = SimpleNamespace
+class ProfileLine(NamedTuple):
+    """A profile as its page shows it; `absent` says why it cannot run."""
+
+    name: str
+    version: str
+    help: str
+    about: str
+    report: str | None
+    group: str
+    absent: str | None
 
 
 def line(name: str) -> ProfileLine:
-    """A profile as its page shows it; `absent` says why it cannot run. Raises `UnknownProfile`."""
+    """Raises `UnknownProfile`."""
     parser = profile(name)
     return ProfileLine(
         name=name,

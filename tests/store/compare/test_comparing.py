@@ -75,7 +75,7 @@ def test_different_values_and_values_too_deep_to_compare_are_cells_of_their_own(
 def test_deleted_sessions_are_in_no_cell(stored: orm.Session) -> None:
     deletion.delete(stored, [sessions.find(stored, "s").key])
     assert counts(stored, "direct", "fencepost") == {"not_run_a": 1}
-    assert not listing.page(stored, "direct", "fencepost", "only_b", Filters()).lines
+    assert not listing.page(stored, "direct", "fencepost", "only_b", Filters())["lines"]
 
 
 def test_the_pages_of_the_cells_hold_what_the_matrix_counts(stored: orm.Session) -> None:
@@ -84,11 +84,11 @@ def test_the_pages_of_the_cells_hold_what_the_matrix_counts(stored: orm.Session)
         for cell in comparing.CELLS:
             for by in listing.BY:
                 page = listing.page(stored, "direct", "fencepost", cell, filters, by=by)
-                assert len(page.lines) == comparison.counts[cell] == page.grouped, (cell, by, filters)
-                assert sum(count for _, count in page.groups) == page.grouped
-                for value, count in page.groups:
+                assert len(page["lines"]) == comparison.counts[cell] == page["grouped"], (cell, by, filters)
+                assert sum(count for _, count in page["groups"]) == page["grouped"]
+                for value, count in page["groups"]:
                     one = listing.page(stored, "direct", "fencepost", cell, filters, by=by, value=value)
-                    assert [shown for *_, shown in one.lines] == [value] * count
+                    assert [shown for *_, shown in one["lines"]] == [value] * count
     with pytest.raises(BadFilter, match="cell takes both_same"):
         listing.page(stored, "direct", "fencepost", "nothing", Filters())
 
@@ -97,13 +97,13 @@ def test_pages_follow_each_other_and_say_where_grouping_ended(
     stored: orm.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = listing.page(stored, "direct", "fencepost", "only_b", Filters(), limit=2)
-    rest = listing.page(stored, "direct", "fencepost", "only_b", Filters(), limit=2, after=first.next or 0)
-    positions = [response.position for response, *_ in (*first.lines, *rest.lines)]
-    assert positions == [0, 1, 3] and rest.next is None and not first.cut
-    assert [(of_a, of_b) for _, of_a, of_b, _ in first.lines] == [("failed", "extracted"), ("failed", "repaired")]
+    rest = listing.page(stored, "direct", "fencepost", "only_b", Filters(), limit=2, after=first["next"] or 0)
+    positions = [response.position for response, *_ in (*first["lines"], *rest["lines"])]
+    assert positions == [0, 1, 3] and rest["next"] is None and not first["cut"]
+    assert [(of_a, of_b) for _, of_a, of_b, _ in first["lines"]] == [("failed", "extracted"), ("failed", "repaired")]
     monkeypatch.setattr(listing, "GROUPED", 1)
     cut = listing.page(stored, "direct", "fencepost", "only_b", Filters())
-    assert cut.cut and cut.grouped == 1 and len(cut.lines) == 3
+    assert cut["cut"] and cut["grouped"] == 1 and len(cut["lines"]) == 3
 
 
 @on_sqlite

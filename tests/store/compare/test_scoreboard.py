@@ -87,9 +87,9 @@ def test_cells_are_lists_of_their_responses(labelled: orm.Session) -> None:
 @on_sqlite
 def test_what_one_profile_fixes_and_breaks_against_another(labelled: orm.Session) -> None:
     told = scoreboard.change(labelled, "windlass-strict", "fencepost")
-    assert [line.labelled.turn.position for line in told.fixed] == [1] and told.broken == []
+    assert [line.labelled.turn.position for line in told["fixed"]] == [1] and told["broken"] == []
     back = scoreboard.change(labelled, "fencepost", "windlass-strict")
-    assert [line.labelled.turn.position for line in back.broken] == [1] and back.same == 5
+    assert [line.labelled.turn.position for line in back["broken"]] == [1] and back["same"] == 5
 
 
 def test_what_is_kept_follows_the_labels(labelled: orm.Session) -> None:

@@ -230,12 +230,12 @@ def test_agreement_is_krippendorffs(turn: Turn, db: orm.Session) -> None:
         labels.put(db, at(db, position), author="ann", judgement=ann)
         labels.put(db, at(db, position), author="bob", judgement=bob)
     measured = settling.measured(db)
-    assert measured.units == 3
-    assert [(pair["both"], pair["judgement"]) for pair in measured.pairs.values()] == [(3, 2)]
-    assert measured.judgement == pytest.approx(1 - 5 * 2 / (2 * (2 * 3 + 2 * 1 + 3 * 1)))
+    assert measured["units"] == 3
+    assert [(pair["both"], pair["judgement"]) for pair in measured["pairs"].values()] == [(3, 2)]
+    assert measured["judgement"] == pytest.approx(1 - 5 * 2 / (2 * (2 * 3 + 2 * 1 + 3 * 1)))
     assert settling.alpha([["right", "right"]]) is None and settling.interval([["right", "right"]]) is None
-    low, high = measured.judgement_interval or (0.0, 0.0)
-    assert low < measured.judgement < high == 1
+    low, high = measured["judgement_interval"] or (0.0, 0.0)
+    assert low < measured["judgement"] < high == 1
     many = [["a", "a"], ["b", "b"], ["a", "b"], ["b", "b"]] * 100
     low, high = settling.interval(many) or (0.0, 0.0)
     assert low < (settling.alpha(many) or 0) < high < low + 0.2
@@ -249,7 +249,7 @@ def test_without_the_library_there_is_still_a_table(
     labels.put(db, turn, author="ann", judgement="right")
     labels.put(db, turn, author="bob", judgement="right")
     measured = settling.measured(db)
-    assert measured.missing and measured.judgement is None and measured.pairs["ann", "bob"]["both"] == 1
+    assert measured["missing"] and measured["judgement"] is None and measured["pairs"]["ann", "bob"]["both"] == 1
 
 
 def everything(db: orm.Session) -> list[dict[str, Any]]:

@@ -125,7 +125,7 @@ def test_each_person_takes_what_they_have_not_labelled(stored: None, db: orm.Ses
     assert queue.following(db, failed, "bob") == first
     assert (failed.beside(second, -1), failed.beside(first, -1), failed.beside(first, 1)) == (first, None, second)
     progress = queue.progress(db, failed, "ann")
-    assert (progress.total, progress.labelled, progress.people, progress.seconds) == (3, 1, {"ann": 1}, 4)
+    assert progress == {"total": 3, "labelled": 1, "people": {"ann": 1}, "seconds": 4}
 
 
 @on_sqlite

@@ -6,7 +6,7 @@ import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from types import SimpleNamespace
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -71,12 +71,21 @@ def note_use(connection: sa.Connection, number: int) -> None:
     connection.execute(sa.update(ApiToken).where(ApiToken.id == number).values(used_at=datetime.now(UTC)))
 
 
-def lines(connection: sa.Connection, account_id: int | None = None) -> list[SimpleNamespace]:
-    """The tokens of an account, or of all, as lists show them; the newest first.
+class TokenLine(NamedTuple):
+    """A token. The account's role has the `lapsed` ones of its `scopes` not any more, so that they count for nothing;
+    `used_at` (UTC, to the minute) is None where it never was used."""
 
-    The account's role has the `lapsed` ones of its `scopes` not any more, so that they count for nothing; `used_at`
-    (UTC, to the minute) is None where it never was used.
-    """
+    id: int
+    account: str
+    name: str
+    scopes: list[str]
+    lapsed: list[str]
+    made_at: datetime
+    used_at: datetime | None
+
+
+def lines(connection: sa.Connection, account_id: int | None = None) -> list[TokenLine]:
+    """The tokens of an account, or of all, as lists show them; the newest first."""
     columns = (ApiToken.id, Account.name.label("account"), ApiToken.name, ApiToken.made_at, ApiToken.used_at)
     query = sa.select(*columns, ApiToken.scopes, Account.role).join(Account, Account.id == ApiToken.account_id)
     if account_id is not None:
@@ -86,9 +95,8 @@ def lines(connection: sa.Connection, account_id: int | None = None) -> list[Simp
         query.order_by(ApiToken.id.desc())
     ):
         scopes = scope_text.split()
-        about = {"id": number, "account": account, "name": name, "scopes": scopes}
         lapsed = [scope for scope in scopes if scope not in ROLES[role]]
-        tokens.append(SimpleNamespace(**about, lapsed=lapsed, made_at=made_at, used_at=used_at))
+        tokens.append(TokenLine(number, account, name, scopes, lapsed, made_at, used_at))
     return tokens
 
 

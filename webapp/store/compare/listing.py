@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from types import SimpleNamespace
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,19 +15,13 @@ from webapp.store.db.ids import batched
 from webapp.store.models import Label, Turn, is_response
 from webapp.store.sessions import responses
 from webapp.store.sessions.filters import BadFilter, Filters
+from webapp.store.sessions.responses import ResponseLine
 
 BY = {"group": "failure group", "model": "model", "cause": "cause"}
 NONE = {"group": "no failure group", "model": "no model named", "cause": "no cause given"}
 GROUPED = 5_000
 """responses of a cell that are grouped; of more it is said that only the first are"""
 _AT_ONCE = 500
-
-
-CellPage = SimpleNamespace
-"""`groups` counts the values of `by` over the first `grouped` responses of the cell, all of them unless `cut`.
-
-A line is a response of the cell with the verdicts of both profiles, None where one was not run, and its value.
-"""
 
 
 def page(
@@ -42,9 +35,13 @@ def page(
     value: str | None = None,
     after: int = -1,
     limit: int = 30,
-) -> CellPage:
+) -> dict[str, Any]:
     """The responses of one cell behind the turn `after`, in the order of turns; those with `value` of `by` where one is
-    named. Raises `BadFilter`."""
+    named. Raises `BadFilter`.
+
+    A line is a response with the verdicts of both profiles, None where one was not run, and its value. `groups` counts
+    the values over the first `grouped` responses of the cell, all of them unless `cut`.
+    """
     if cell not in comparing.CELLS:
         raise BadFilter(f"cell takes {', '.join(comparing.CELLS)}, not {cell[:100]!r}")
     if by not in BY:
@@ -65,7 +62,7 @@ def page(
     following = turn_ids[-1] if len(chosen) > limit else None
     groups = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     lines = _lines(db, turn_ids, chosen, pair)
-    return CellPage(lines=lines, next=following, groups=groups, grouped=len(grouped), cut=cut)
+    return {"lines": lines, "next": following, "groups": groups, "grouped": len(grouped), "cut": cut}
 
 
 def _ids(db: orm.Session, pair: tuple[str, str], cell: str, filters: Filters, after: int) -> Iterator[int]:
@@ -102,9 +99,11 @@ def _values(db: orm.Session, ids: Sequence[int], pair: tuple[str, str], by: str)
     return {turn_id: values.get(turn_id) or NONE[by] for turn_id in ids}
 
 
-def _lines(db: orm.Session, ids: list[int], values: dict[int, str], pair: tuple[str, str]) -> Any:
+def _lines(
+    db: orm.Session, ids: list[int], values: dict[int, str], pair: tuple[str, str]
+) -> list[tuple[ResponseLine, str | None, str | None, str]]:
     verdicts = {key: made[0] for key, made in comparing.parses_of(db, ids, *pair).items()}
     return [
-        (line, *(verdicts.get((turn_id, name)) for name in pair), values[turn_id])
+        (line, verdicts.get((turn_id, pair[0])), verdicts.get((turn_id, pair[1])), values[turn_id])
         for turn_id, line in responses.lines(db, Filters(), ids).items()
     ]

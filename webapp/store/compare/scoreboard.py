@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 from sqlalchemy import orm
 
@@ -51,8 +51,12 @@ class Score:
             self.policies[policy] += count
 
 
-Line = SimpleNamespace
-"""A `labelled` response as `judged` under one profile; `dimensions` are model, cause and the strategy that won."""
+class Line(NamedTuple):
+    """A response as it is judged under one profile; `dimensions` are model, cause and the strategy that won."""
+
+    labelled: settling.Labelled
+    judged: Judged
+    dimensions: dict[str, str]
 
 
 @dataclass(slots=True)
@@ -114,7 +118,7 @@ def lines(
     return _lines(db, by_turn)
 
 
-def change(db: orm.Session, before: str, after: str, *, limit: int = 50) -> SimpleNamespace:
+def change(db: orm.Session, before: str, after: str, *, limit: int = 50) -> dict[str, Any]:
     """What going from one profile to another does to the labelled responses: what it fixes and what it breaks, as
     numbers and as the first of them; `differently_wrong` counts those that are wrong both ways, `compared` all."""
     parsing.profile(before), parsing.profile(after)
@@ -128,15 +132,15 @@ def change(db: orm.Session, before: str, after: str, *, limit: int = 50) -> Simp
         counts[became] += 1
         if became in by_turn and len(by_turn[became]) < limit:
             by_turn[became][turn_id] = results[after], _dimensions(model, cause, results[after])
-    return SimpleNamespace(
-        compared=counts.total(),
-        same=counts["same"],
-        fixes=counts["fixed"],
-        breaks=counts["broken"],
-        differently_wrong=counts["other"],
-        fixed=_lines(db, by_turn["fixed"]),
-        broken=_lines(db, by_turn["broken"]),
-    )
+    return {
+        "compared": counts.total(),
+        "same": counts["same"],
+        "fixes": counts["fixed"],
+        "breaks": counts["broken"],
+        "differently_wrong": counts["other"],
+        "fixed": _lines(db, by_turn["fixed"]),
+        "broken": _lines(db, by_turn["broken"]),
+    }
 
 
 def _became(results: Results, before: str, after: str) -> str:
@@ -151,7 +155,7 @@ def _lines(db: orm.Session, by_turn: ByTurn) -> list[Line]:
     lines = []
     for response in settling.of_turns(db, list(by_turn)):
         (_, outcome, policy, _), dimensions = by_turn[response.turn.id]
-        lines.append(Line(labelled=response, judged=Judged(outcome, policy), dimensions=dimensions))
+        lines.append(Line(response, Judged(outcome, policy), dimensions))
     return lines
 
 

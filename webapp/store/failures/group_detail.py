@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -17,7 +16,7 @@ from webapp.parsing import failure_group
 from webapp.refusals import NotThere
 from webapp.store.db.ids import moment
 from webapp.store.failures import events, groups
-from webapp.store.failures.group_line import GroupLine, Rate, rate
+from webapp.store.failures.group_line import Example, GroupLine, Rate, rate
 from webapp.store.failures.groups import MOST_VALUES
 from webapp.store.failures.scope import OF_RESPONSE, Coverage, Scope, coverage, scope
 from webapp.store.models import (
@@ -41,6 +40,16 @@ class NoSuchGroup(NotThere):
     """No failed response is in that group, and nobody has spoken of it."""
 
 
+class GroupExample(NamedTuple):
+    """One response of a group: where it is shown, when it failed, and as what."""
+
+    at: Example
+    when: datetime
+    model: str | None
+    path: str | None
+    tokens: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class GroupDetail:
     """A group in view. `line` is None where the filters leave none of it; `asked` is the key that was asked for, and
@@ -60,7 +69,7 @@ class GroupDetail:
     merged: list[str]
     history: list[FailureEvent]
     line: GroupLine | None = None
-    examples: list[SimpleNamespace] = field(default_factory=list)
+    examples: list[GroupExample] = field(default_factory=list)
     others_alike: bool = True
     models: list[Rate] = field(default_factory=list)
     versions: list[Rate] = field(default_factory=list)
@@ -121,7 +130,7 @@ def _candidates(db: orm.Session, here: Scope) -> list[Any]:
     return list(db.execute(query.limit(_CANDIDATES)))
 
 
-def _examples(db: orm.Session, here: Scope) -> tuple[list[SimpleNamespace], bool]:
+def _examples(db: orm.Session, here: Scope) -> tuple[list[GroupExample], bool]:
     """Those that differ most first: the newest, then always the one that shares least with those before it.
 
     And whether each of the others is like one of them.
@@ -140,11 +149,7 @@ def _examples(db: orm.Session, here: Scope) -> tuple[list[SimpleNamespace], bool
         chosen.append(remaining.pop(at))
     places = groups.examples(db, [failure.turn_id for _, failure in chosen])
     examples = [
-        SimpleNamespace(
-            at=places[failure.turn_id],
-            when=moment(failure.at),
-            **{name: getattr(failure, name) for name in ("model", "path", "tokens")},
-        )
+        GroupExample(places[failure.turn_id], moment(failure.at), failure.model, failure.path, failure.tokens)
         for _, failure in chosen
         if failure.turn_id in places
     ]

@@ -6,18 +6,18 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache
 from math import sqrt
 from operator import itemgetter
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import jsontext
-from webapp.store.failures.scope import Scope
-from webapp.store.models import FacetValue, FailedResponse, Label, SessionFacet
+from webapp.store.failures.scope import Coverage, Scope
+from webapp.store.models import FacetValue, FailedResponse, FailureEvent, Label, SessionFacet
 
 COLUMNS = (FailedResponse.tokens_in, FailedResponse.tokens_out, FailedResponse.cost, FailedResponse.seconds)
 NAMES = tuple(column.key for column in COLUMNS)
@@ -34,25 +34,73 @@ def added(values: Iterable[Sequence[Any]]) -> Spent:
     return spent
 
 
-GroupLine = SimpleNamespace
-"""One group in view. Times are UTC; `share` is of all responses that the profile was run on, None where that number
-is not known; `series` counts responses in equal stretches of `Groups.range`.
+class Example(NamedTuple):
+    """Where a response is shown: the session by its key, and by the id that its log has for it."""
 
-`models`, `tools` and `paths` have how many responses, most first, at most 8 (`more_models` … count the others); a
-model is None where the dump names none. `findings` says how many of its sessions have each finding. `state` is what
-somebody said (`event`), "regressed" where a resolved group is seen again, "open" where it was ignored no longer
-than until now; `why` says so in words. `is_new`: first seen in the window; `new_models`: known elsewhere, and first
-seen in these models in the window. `growth` compares both halves of the range: above 2 it grows for more reasons
-than chance. `merged` are the keys that people made part of it.
-"""
+    turn_id: int
+    session: str
+    external_id: str
+    position: int
 
 
-Groups = SimpleNamespace
-"""A page of groups, those that are new, seen again or growing first. `total` groups hold `count` responses.
+@dataclass(slots=True)
+class GroupLine:
+    """One group in view. Times are UTC; `share` is of all responses that the profile was run on, None where that number
+    is not known; `series` counts responses in equal stretches of `Groups.range`.
 
-`coverage` says of how many responses; `range` is what `series` goes over, None where nothing failed; `window` what is
-meant by new.
-"""
+    `models`, `tools` and `paths` have how many responses, most first, at most 8 (`more_models` … count the others); a
+    model is None where the dump names none. `findings` says how many of its sessions have each finding. `state` is what
+    somebody said (`event`), "regressed" where a resolved group is seen again, "open" where it was ignored no longer
+    than until now; `why` says so in words. `is_new`: first seen in the window; `new_models`: known elsewhere, and first
+    seen in these models in the window. `growth` compares both halves of the range: above 2 it grows for more reasons
+    than chance. `merged` are the keys that people made part of it.
+    """
+
+    key: str
+    title: str
+    count: int
+    share: float | None
+    sessions: int
+    first_seen: datetime
+    last_seen: datetime
+    known_since: datetime
+    series: tuple[int, ...]
+    models: list[tuple[str | None, int]]
+    more_models: int
+    tools: list[tuple[str, int]]
+    more_tools: int
+    paths: list[tuple[str, int]]
+    more_paths: int
+    labelled: int
+    findings: dict[str, int]
+    state: str
+    why: str | None
+    event: FailureEvent | None
+    assignee: str | None
+    is_new: bool
+    new_models: list[str]
+    growth: float
+    merged: list[str]
+    example: Example | None
+    spent: Spent
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """A page of groups, those that are new, seen again or growing first. `total` groups hold `count` responses.
+
+    `coverage` says of how many responses; `range` is what `series` goes over, None where nothing failed; `window` what
+    is meant by new.
+    """
+
+    groups: list[GroupLine]
+    next: str | None
+    total: int
+    count: int
+    new: int
+    coverage: Coverage
+    range: tuple[datetime, datetime] | None
+    window: tuple[datetime, datetime]
 
 
 Z = 1.959963984540054

@@ -14,7 +14,7 @@ from sqlalchemy import orm
 from webapp.parsing import failure_group
 from webapp.store.db.ids import microseconds, moment
 from webapp.store.failures import events, group_line
-from webapp.store.failures.group_line import Facts, GroupLine, Groups
+from webapp.store.failures.group_line import Example, Facts, GroupLine, Groups
 from webapp.store.failures.scope import Coverage, Scope, coverage, scope
 from webapp.store.models import FailedResponse, FailureEvent, Session, Turn
 from webapp.store.sessions.facets import top
@@ -214,9 +214,9 @@ def _order(line: GroupLine) -> tuple[Any, ...]:
     return rank, -line.growth if rank == 2 else 0, -line.count, line.key
 
 
-def examples(db: orm.Session, turn_ids: Iterable[int]) -> dict[int | None, Any]:
-    """Where these turns are shown, by turn: the `session` by its key; one that is gone meanwhile is left out."""
+def examples(db: orm.Session, turn_ids: Iterable[int]) -> dict[int, Example]:
+    """Where these turns are shown, by turn; one that is gone meanwhile is left out."""
     ids = list(turn_ids)
-    query = sa.select(Turn.id.label("turn_id"), Session.key.label("session"), Session.external_id, Turn.position)
+    query = sa.select(Turn.id, Session.key, Session.external_id, Turn.position)
     query = query.join(Session, Session.id == Turn.session_id).where(Turn.id.in_(ids))
-    return {row.turn_id: row for row in db.execute(query)} if ids else {}
+    return {row.id: Example(*row) for row in db.execute(query)} if ids else {}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from types import SimpleNamespace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,16 +12,28 @@ from sqlalchemy import orm
 from webapp.parsing import failure_group
 from webapp.store.db.ids import moment
 from webapp.store.failures import group_line, groups
-from webapp.store.failures.group_line import Facts
+from webapp.store.failures.group_line import Example, Facts
 from webapp.store.failures.scope import Scope, scope
 from webapp.store.models import TURNS_A_SESSION, FailedResponse
 from webapp.store.sessions.filters import Filters
 
-SameFailure = SimpleNamespace
-"""The group that a response is in: so many responses in so many sessions, `here` of them in its own session.
 
-`earlier` and `later` are the responses of the group before and after it, in the order of time.
-"""
+@dataclass(frozen=True, slots=True)
+class SameFailure:
+    """The group that a response is in: so many responses in so many sessions, `here` of them in its own session.
+
+    `earlier` and `later` are the responses of the group before and after it, in the order of time.
+    """
+
+    key: str
+    title: str
+    count: int
+    sessions: int
+    here: int
+    since: datetime
+    last_seen: datetime
+    earlier: Example | None
+    later: Example | None
 
 
 def of_turn(db: orm.Session, turn_id: int, filters: Filters | None = None) -> SameFailure | None:
@@ -73,8 +85,8 @@ def _same(db: orm.Session, in_group: Scope, failure: Any, facts: Facts) -> SameF
         here=db.scalar(here.where(FailedResponse.session_id == failure.session_id)) or 0,
         since=moment(facts.first),
         last_seen=moment(facts.last),
-        earlier=examples.get(earlier),
-        later=examples.get(later),
+        earlier=None if earlier is None else examples.get(earlier),
+        later=None if later is None else examples.get(later),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from types import SimpleNamespace
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -65,11 +65,16 @@ def delete(engine: sa.Engine, number: int) -> SavedItem:
     return mapping
 
 
-def preview(path: Path, filename: str, fields: Mapping[str, str], *, whole: bool) -> SimpleNamespace:
-    """Read the first `MOST_TURNS` turns at `path`, where only its beginning is unless it is `whole`.
+class Preview(NamedTuple):
+    """A session's start is before its turns in the records; `problems` and `error` are what was wrong on the way."""
 
-    A session's start is before its turns in the `records`; `problems` and `error` are what was wrong on the way.
-    """
+    records: list[SessionStart | Turn]
+    problems: list[Problem]
+    error: str | None
+
+
+def preview(path: Path, filename: str, fields: Mapping[str, str], *, whole: bool) -> Preview:
+    """Read the first `MOST_TURNS` turns at `path`, where only its beginning is unless it is `whole`."""
     records: list[SessionStart | Turn] = []
     problems: list[Problem] = []
     try:
@@ -81,8 +86,8 @@ def preview(path: Path, filename: str, fields: Mapping[str, str], *, whole: bool
             if sum(isinstance(record, Turn) for record in records) >= MOST_TURNS:
                 break
     except (BadMapping, UnknownFormat, BadDump) as error:
-        return SimpleNamespace(records=records, problems=problems, error=str(error))
-    return SimpleNamespace(records=records, problems=problems if whole else problems[:MOST_PROBLEMS], error=None)
+        return Preview(records, problems, str(error))
+    return Preview(records, problems if whole else problems[:MOST_PROBLEMS], None)
 
 
 @contextmanager

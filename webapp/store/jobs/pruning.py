@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -39,17 +38,23 @@ def prunable(connection: sa.Connection, before: datetime, *, keep_failed: bool =
     return connection.execute(sa.select(*columns).where(_old(before))).one()
 
 
-def prune(engine: sa.Engine, settings: Settings, before: datetime, *, keep_failed: bool = False) -> SimpleNamespace:
-    """Remove those sessions, some at a time, as a task of this process; the next worker goes on where it is killed.
+class Pruned(NamedTuple):
+    """What went: sessions, and kept files of dumps with their bytes on the disk; `left` are sessions that are hidden
+    but still stored, since they were labelled meanwhile."""
 
-    What went: `sessions`, and kept `files` of dumps with their `file_bytes` on the disk; `left` are sessions that are
-    hidden but still stored, since they were labelled meanwhile.
-    """
+    sessions: int
+    left: int
+    files: int
+    file_bytes: int
+
+
+def prune(engine: sa.Engine, settings: Settings, before: datetime, *, keep_failed: bool = False) -> Pruned:
+    """Remove those sessions, some at a time, as a task of this process; the next worker goes on where it is killed."""
     about = {"before": before.isoformat(), "keep_failed": keep_failed}
     with tasks.done_here(engine, settings, PRUNE, about) as task:
         result = work(engine, settings, task)
         tasks.end(engine, task.id, "done", result)
-    return SimpleNamespace(**result)
+    return Pruned(**result)
 
 
 def work(

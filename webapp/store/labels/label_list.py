@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -26,6 +25,15 @@ _lines = (
 )
 
 
+class LabelLine(NamedTuple):
+    """A label, the session and position of its response, and the beginning of that."""
+
+    label: Label
+    session: Session
+    position: int
+    preview: str | None
+
+
 def page(
     db: orm.Session,
     *,
@@ -33,11 +41,8 @@ def page(
     limit: int = 50,
     author: str | None = None,
     judgement: str | None = None,
-) -> tuple[list[SimpleNamespace], str | None]:
-    """Labels, the newest first, behind `after`, and the cursor of the next ones; raises `BadCursor`.
-
-    A line is a `label`, the `session` and `position` of its response, and the `preview` of that.
-    """
+) -> tuple[list[LabelLine], str | None]:
+    """Labels, the newest first, behind `after`, and the cursor of the next ones; raises `BadCursor`."""
     query = _lines.limit(limit + 1)
     for column, value in ((Label.author, author), (Label.judgement, judgement)):
         if value:
@@ -47,9 +52,7 @@ def page(
     rows = db.execute(query).all()
     last: Label | None = rows[limit - 1][0] if len(rows) > limit else None
     lines = [
-        SimpleNamespace(
-            label=label, session=session, position=at, preview=None if head is None else preview(bytes(head))
-        )
+        LabelLine(label, session, at, None if head is None else preview(bytes(head)))
         for label, session, at, head in rows[:limit]
     ]
     return lines, encoded_cursor(_CURSOR, [microseconds(last.made_at), last.id]) if last else None

@@ -9,7 +9,6 @@ from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from types import SimpleNamespace
 from typing import Any
 
 import sqlalchemy as sa
@@ -108,7 +107,7 @@ def following(db: orm.Session, queue: Queue, author: str, turn_id: int | None = 
     return next((number for number in queue.others(turn_id) if number not in mine), None)
 
 
-def progress(db: orm.Session, queue: Queue, author: str) -> SimpleNamespace:
+def progress(db: orm.Session, queue: Queue, author: str) -> dict[str, Any]:
     """How far a queue is labelled: `people` by how many of its responses each has labelled, most first; `seconds` is
     what the person took for one lately, the median."""
     people: Counter[str] = Counter()
@@ -118,7 +117,7 @@ def progress(db: orm.Session, queue: Queue, author: str) -> SimpleNamespace:
     lately = sorted(seconds or 0.0 for seconds in db.scalars(times.order_by(Label.made_at.desc()).limit(25)))
     median = lately[len(lately) // 2] if lately else None
     most_first = dict(top(people, None, len(people))[0])
-    return SimpleNamespace(total=len(queue.turn_ids), labelled=people[author], people=most_first, seconds=median)
+    return {"total": len(queue.turn_ids), "labelled": people[author], "people": most_first, "seconds": median}
 
 
 def similar(db: orm.Session, spec: Spec, queue: Queue, turn: Turn, author: str) -> list[sa.Row[Turn, Session]]:

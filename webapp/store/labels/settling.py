@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from itertools import combinations, groupby
-from types import SimpleNamespace
 from typing import Any
 
 import sqlalchemy as sa
@@ -182,7 +181,7 @@ def unsettle(db: orm.Session, turn: Turn, *, author: str) -> bool:
     return True
 
 
-def measured(db: orm.Session) -> SimpleNamespace:
+def measured(db: orm.Session) -> dict[str, Any]:
     """How far people agree: `units` responses have labels of two people or more; of each of `pairs` how many `both`
     labelled, and of those how many alike by judgement, expected value and cause.
 
@@ -192,12 +191,13 @@ def measured(db: orm.Session) -> SimpleNamespace:
     """
     units = _units(db)
     missing = find_spec("krippendorff") is None
-    agreement = SimpleNamespace(units=len(units), pairs=_pairs(units), missing=missing, judgement=None, cause=None)
+    agreement: dict[str, Any] = {"units": len(units), "pairs": _pairs(units), "missing": missing}
+    agreement |= {"judgement": None, "cause": None}
     if not missing:
         judgements = [[label.judgement for label in unit] for unit in units]
         causes = [[label.cause for label in unit if label.cause] for unit in units]
-        agreement.judgement, agreement.judgement_interval = alpha(judgements), interval(judgements)
-        agreement.cause, agreement.cause_interval = alpha(causes), interval(causes)
+        agreement |= {"judgement": alpha(judgements), "judgement_interval": interval(judgements)}
+        agreement |= {"cause": alpha(causes), "cause_interval": interval(causes)}
     return agreement
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -105,18 +104,29 @@ def without_values(data: bytes) -> bytes:
     return data[:start] + b'"values":[],' + data[data.rindex(b'"attempts":[') :]
 
 
-def before(db: orm.Session, session: Session, position: int) -> SimpleNamespace | None:
+class TurnExcerpt(NamedTuple):
+    """A turn with its text, at most `EXCERPT` code points; `more` says that there is more of it."""
+
+    position: int
+    kind: str
+    role: str | None
+    agent: str | None
+    text: str
+    more: bool
+
+
+def before(db: orm.Session, session: Session, position: int) -> TurnExcerpt | None:
     """The nearest turn before that the response answers: a prompt, a tool result or an error."""
     row = db.execute(_before, {"session": session.id, "position": position}).first()
     return None if row is None else _excerpt(row)
 
 
-def after(db: orm.Session, session: Session, position: int) -> list[SimpleNamespace]:
+def after(db: orm.Session, session: Session, position: int) -> list[TurnExcerpt]:
     """What came of it: the tool results and errors before the next response or prompt, at most three.
 
     Where there are none, the prompt that follows: some programs send their validation errors as one.
     """
-    excerpts: list[SimpleNamespace] = []
+    excerpts: list[TurnExcerpt] = []
     for row in db.execute(_after, {"session": session.id, "position": position}):
         if row.kind in MODEL_KINDS or (row.kind == "prompt" and excerpts):
             break
@@ -124,11 +134,10 @@ def after(db: orm.Session, session: Session, position: int) -> list[SimpleNamesp
     return excerpts
 
 
-def _excerpt(row: Any) -> SimpleNamespace:
-    """A row of `_excerpts` with its `text`, at most `EXCERPT` code points; `more` says that there is more of it."""
+def _excerpt(row: Any) -> TurnExcerpt:
     text = types.decoded(bytes(row.head))
     is_more = row.length > len(row.head) or len(text) > EXCERPT
-    return SimpleNamespace(**row._mapping, text=text[:EXCERPT], more=is_more)
+    return TurnExcerpt(row.position, row.kind, row.role, row.agent, text[:EXCERPT], is_more)
 
 
 _MOST_TRIED = 20
@@ -160,5 +169,4 @@ def failed_beside(
 
 def _within(db: orm.Session, session: Session, position: int, forward: bool) -> int | None:
     near = turns.neighbours(db, session, position)
-    failed: int | None = near.next_failed if forward else near.previous_failed
-    return failed
+    return near.next_failed if forward else near.previous_failed

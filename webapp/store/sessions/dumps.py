@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from types import SimpleNamespace
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -27,11 +28,29 @@ class NoSuchDump(NotThere):
     """No dump has that hash or number."""
 
 
-DumpLine = SimpleNamespace
-"""One dump: the columns of `Dump`, of `problems` the first 50; `sessions` (key, external_id, newest) are the first 20.
+@dataclass(slots=True)
+class DumpLine:
+    """One dump: the columns of `Dump`, of `problems` the first 50; `sessions` (key, external_id, newest) are the first
+    20. `answers_missing`: one was read without an answer, or mostly empty; see `webapp.dumps.answer_alarm`.
+    """
 
-`answers_missing` says whether one was read without an answer, or mostly empty; see `webapp.dumps.answer_alarm`.
-"""
+    id: int
+    sha256: str
+    filename: str
+    format: str | None
+    bytes: int
+    state: str
+    error: dict[str, Any] | None
+    problems: list[dict[str, str]]
+    problem_count: int
+    session_count: int
+    turn_count: int
+    received_at: datetime
+    home: str | None
+    mapping: dict[str, str] | None
+    not_in_log: list[str] | None
+    sessions: Sequence[Any]
+    answers_missing: bool = False
 
 
 def page(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -16,7 +15,7 @@ from webapp.store.db import types
 from webapp.store.models import Session, Turn, contract_state
 from webapp.store.sessions import facets, response_query, sessions
 from webapp.store.sessions.filters import HOME, KEYS, Filters, decoded_cursor, encoded_cursor, order_values
-from webapp.store.sessions.turns import PREVIEW, preview
+from webapp.store.sessions.turns import PREVIEW, Shown, preview
 from webapp.store.sessions.where import View, listed, rescued_count, stored_name
 from webapp.store.write.parser import OURS
 from webapp.store.write.tally import READABLE, VERDICTS
@@ -30,22 +29,36 @@ _SESSIONS = 400
 _BEHIND = 2**31 - 1
 
 
-ResponseLine = SimpleNamespace
-"""One response: a row of `_line`, with what `_response_line` adds.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseLine(Shown):
+    """One response. `under` is the verdict of the profile looked under; `flags` say where the value that it read, or
+    else `fencepost`, may be another."""
 
-`home`, `fencepost` and `under` are verdicts, None where that profile was not run over it, and `contract` its state,
-None where nothing is declared. `preview` has the first 200 code points of a text of `length` bytes; `flags` say where
-the value that `under` read, or else `fencepost`, may be another.
-"""
+    key: str
+    external_id: str
+    revision: int
+    newest: bool
+    home_profile: str
+    under: str | None
+    flags: tuple[Flag, ...]
 
 
-ResponsePage = SimpleNamespace
-"""`total` responses match; with `at_least` those that were counted before the budget ended. `of` are in the store.
+class ResponsePage(NamedTuple):
+    """`total` responses match; with `at_least` those that were counted before the budget ended. `of` are in the store.
 
-`looked_at` of them were gone through for this page, and with `is_cut` the budget ended it, so that `next` may lead to
-more even where `responses` is empty. `coverage` says how far the profile looked under was run over what the other
-filters leave, None where that is each session's own.
-"""
+    `looked_at` of them were gone through for this page, and with `is_cut` the budget ended it, so that `next` may lead
+    to more even where `responses` is empty. `coverage` says how far the profile looked under was run over what the
+    other filters leave, None where that is each session's own.
+    """
+
+    responses: list[ResponseLine]
+    next: str | None
+    total: int
+    at_least: bool
+    of: int
+    looked_at: int
+    is_cut: bool
+    coverage: facets.ProfileCoverage | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,18 +232,22 @@ _line = sa.select(
     response_query.failed().label("failed"),
     contract_state(Turn).label("contract"),
     types.head(Turn.raw, 4 * PREVIEW).label("head"),
-    types.Length(Turn.raw).label("length"),
+    sa.func.coalesce(types.Length(Turn.raw), 0).label("length"),
     sa.case((response_query.under.ambiguous, response_query.under.trace)).label("doubtful"),
     sa.case((response_query.ours.ambiguous, response_query.ours.trace)).label("ours_doubtful"),
 )
 
 
 def _response_line(row: Any) -> ResponseLine:
-    line = ResponseLine(**row._mapping)
-    line.failed = bool(row.failed)
-    line.length = row.length or 0
-    line.preview = preview(bytes(row.head or b""))
-    line.rescued = line.failed and row.fencepost in READABLE and row.contract not in MISFITS
-    doubtful = row.doubtful or (row.ours_doubtful if line.rescued else None) or {}
-    line.flags = tuple(map(Flag.from_dict, doubtful.get("flags", ())))
-    return line
+    columns = dict(row._mapping)
+    del columns["turn_id"]
+    failed, head, doubtful, ours = (columns.pop(name) for name in ("failed", "head", "doubtful", "ours_doubtful"))
+    rescued = bool(failed) and row.fencepost in READABLE and row.contract not in MISFITS
+    flags = (doubtful or (ours if rescued else None) or {}).get("flags", ())
+    return ResponseLine(
+        **columns,
+        failed=bool(failed),
+        rescued=rescued,
+        preview=preview(bytes(head or b"")),
+        flags=tuple(map(Flag.from_dict, flags)),
+    )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any, TypeVarTuple
+from datetime import datetime
+from typing import Any, NamedTuple, TypeVarTuple
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -32,12 +32,41 @@ class NoSuchTurn(NotThere):
     """The session has no turn at that position."""
 
 
-TurnLine = SimpleNamespace
-"""One turn of the timeline, or of the turn list beside another turn: a row of `_timeline`, with what `_line` adds.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What lines of turns and of responses have of each. `preview` has the first 200 code points of a text of `length`
+    bytes; `home` and `fencepost` are verdicts, None where that profile was not run over it, and `contract` its state,
+    None where nothing is declared."""
 
-`home` and `fencepost` are the verdicts, None where no model wrote, and `contract` its state, None where nothing is
-declared; `duplicates` counts merged entries. `preview` has the first 200 code points of a text of `length` bytes.
-"""
+    position: int
+    kind: str
+    role: str | None
+    agent: str | None
+    phase: str | None
+    model: str | None
+    sent_at: datetime | None
+    recorded_failure: str | None
+    home: str | None
+    fencepost: str | None
+    contract: str | None
+    failed: bool
+    rescued: bool
+    preview: str | None
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnLine(Shown):
+    """One turn of the timeline, or of the turn list beside another turn; `duplicates` counts merged entries."""
+
+    sounding: int | None
+    round: int | None
+    attempt: int | None
+    tokens_in: int | None
+    tokens_out: int | None
+    cost: float | None
+    duplicates: int
+    judgement: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,29 +137,38 @@ def outcome(turn: Any, home: str | None, ours: str | None, contract: str | None)
     return failed, failed and ours in READABLE and contract not in MISFITS
 
 
-def neighbours(db: orm.Session, session: Session, position: int) -> SimpleNamespace:
-    """The positions before and after `position`, and the nearest failed ones; None at the ends."""
-    near = SimpleNamespace(
-        previous=position - 1 if 0 < position <= session.turn_count else None,
-        next=position + 1 if position + 1 < session.turn_count else None,
-        previous_failed=None,
-        next_failed=None,
-    )
-    if session.failed_count:
-        query = written(session, sa.select(Turn.position)).where(has_failed_here(session)).limit(1)
-        near.previous_failed = db.scalar(query.where(Turn.position < position).order_by(Turn.position.desc()))
-        near.next_failed = db.scalar(query.where(Turn.position > position).order_by(Turn.position))
-    return near
+class Neighbours(NamedTuple):
+    """The positions before and after one, and the nearest failed ones; None at the ends."""
+
+    previous: int | None
+    next: int | None
+    previous_failed: int | None = None
+    next_failed: int | None = None
+
+
+def neighbours(db: orm.Session, session: Session, position: int) -> Neighbours:
+    previous = position - 1 if 0 < position <= session.turn_count else None
+    following = position + 1 if position + 1 < session.turn_count else None
+    if not session.failed_count:
+        return Neighbours(previous, following)
+    query = written(session, sa.select(Turn.position)).where(has_failed_here(session)).limit(1)
+    before = query.where(Turn.position < position).order_by(Turn.position.desc())
+    after = query.where(Turn.position > position).order_by(Turn.position)
+    return Neighbours(previous, following, db.scalar(before), db.scalar(after))
 
 
 def _line(row: sa.Row[*tuple[Any, ...]], copies: dict[int, int], judgements: dict[int, str]) -> TurnLine:
-    line = TurnLine(**row._mapping)
-    line.failed, line.rescued = outcome(row, row.home, row.fencepost, row.contract)
-    line.duplicates = copies.get(row.id, 0)
-    line.judgement = judgements.get(row.id)
-    line.preview = None if row.head is None else preview(bytes(row.head))
-    line.length = row.length or 0
-    return line
+    columns = dict(row._mapping)
+    number, head = columns.pop("id"), columns.pop("head")
+    failed, rescued = outcome(row, row.home, row.fencepost, row.contract)
+    return TurnLine(
+        **columns,
+        failed=failed,
+        rescued=rescued,
+        preview=None if head is None else preview(bytes(head)),
+        duplicates=copies.get(number, 0),
+        judgement=judgements.get(number),
+    )
 
 
 def preview(head: bytes) -> str:
@@ -170,7 +208,7 @@ _timeline = join_parses(
         our_parse.verdict.label("fencepost"),
         contract_state(Turn).label("contract"),
         types.head(Turn.raw, 4 * PREVIEW).label("head"),
-        types.Length(Turn.raw).label("length"),
+        sa.func.coalesce(types.Length(Turn.raw), 0).label("length"),
     )
     .where(*_within, Turn.duplicate_of.is_(None))
     .order_by(Turn.position),

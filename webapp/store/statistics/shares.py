@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import erfc, exp, log, sqrt
-from types import SimpleNamespace
 from typing import Any
 
 import sqlalchemy as sa
@@ -146,7 +145,7 @@ class NotGrouped(ValueError):
     """These filters are held against each response one by one, or there are too many; the message says so."""
 
 
-def groups(db: orm.Session, filters: Filters, by: str) -> list[SimpleNamespace]:
+def groups(db: orm.Session, filters: Filters, by: str) -> list[dict[str, Any]]:
     """The largest first, days the newest first; at most 200. Raises `NotGrouped`.
 
     `failed` of all that have the value; `value` None stands for those without one; `filters` lead to them, None where
@@ -172,13 +171,13 @@ def groups(db: orm.Session, filters: Filters, by: str) -> list[SimpleNamespace]:
     return [_group(filters, by, row) for row in rows]
 
 
-def _group(filters: Filters, by: str, row: Any) -> SimpleNamespace:
+def _group(filters: Filters, by: str, row: Any) -> dict[str, Any]:
     name = None if row.value is None else str(row.value)
     changes: dict[str, Any] = dict.fromkeys(_FILTERED.get(by, ()), name)
     narrowed = replace(filters, **changes) if name is not None and changes else None
     took = None if row.took is None else float(row.took)
     failed = rate(name or "", row.failed, row.of)
-    return SimpleNamespace(value=name, failed=failed, filters=narrowed, microseconds=took, spent=_spent_of(row))
+    return {"value": name, "failed": failed, "filters": narrowed, "microseconds": took, "spent": _spent_of(row)}
 
 
 def assumed(db: orm.Session, view: View) -> int:
@@ -195,7 +194,7 @@ SEPARATOR = "\x1f"
 _MOST = 50
 
 
-def card(db: orm.Session, view: View) -> tuple[list[SimpleNamespace], int]:
+def card(db: orm.Session, view: View) -> tuple[list[dict[str, Any]], int]:
     """The 50 models and hosts in view with most calls, and how many others there are.
 
     `kept` is the share of the calls that could be held; the two conventions are of all calls: those that nothing was
@@ -209,26 +208,26 @@ def card(db: orm.Session, view: View) -> tuple[list[SimpleNamespace], int]:
         if state in STATES:
             tallies[model, host][session_id][state] += count
     lines = [_line(*names, list(sessions.values()), view.filters) for names, sessions in tallies.items()]
-    lines.sort(key=lambda line: (-line.calls, line.model, line.host))
+    lines.sort(key=lambda line: (-line["calls"], line["model"], line["host"]))
     return lines[:_MOST], max(0, len(lines) - _MOST)
 
 
-def _line(model: str, host: str, sessions: list[Counter[str]], filters: Filters) -> SimpleNamespace:
+def _line(model: str, host: str, sessions: list[Counter[str]], filters: Filters) -> dict[str, Any]:
     states = sum(sessions, Counter[str]())
     silent = [session["not_declared"] + session["not_checked"] for session in sessions]
     calls = [session.total() for session in sessions]
     kept_counts = [session["kept"] for session in sessions]
-    return SimpleNamespace(
-        model=model,
-        host=host,
-        sessions=len(sessions),
-        calls=sum(calls),
-        states={state: states[state] for state in STATES},
-        kept=share((k, n - s) for k, n, s in zip(kept_counts, calls, silent, strict=True)),
-        as_valid=share((k + s, n) for k, n, s in zip(kept_counts, calls, silent, strict=True)),
-        as_failed=share(zip(kept_counts, calls, strict=True)),
-        filters=replace(filters, model=model or None, host=host or None),
-    )
+    return {
+        "model": model,
+        "host": host,
+        "sessions": len(sessions),
+        "calls": sum(calls),
+        "states": {state: states[state] for state in STATES},
+        "kept": share((k, n - s) for k, n, s in zip(kept_counts, calls, silent, strict=True)),
+        "as_valid": share((k + s, n) for k, n, s in zip(kept_counts, calls, silent, strict=True)),
+        "as_failed": share(zip(kept_counts, calls, strict=True)),
+        "filters": replace(filters, model=model or None, host=host or None),
+    }
 
 
 ZOMBIE_LIMIT = 1.0

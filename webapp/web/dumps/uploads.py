@@ -195,7 +195,7 @@ def queued(numbers: list[int]) -> tuple[Response, int]:
 def as_sent(result: IngestResult, filename: str) -> IngestResult:
     """What who may only write is told of a file: of one that was there before, nothing that its first sender said."""
     not_in_log = result.dump.not_in_log if result.created else None
-    dump = DumpLine(**vars(result.dump) | {"filename": filename, "not_in_log": not_in_log})
+    dump = replace(result.dump, filename=filename, not_in_log=not_in_log)
     return replace(result, dump=dump) if result.created else replace(result, dump=dump, sessions=[], problems=[])
 
 
