@@ -73,7 +73,7 @@ _TASKS = re.compile(
     re.I,
 )
 """what a program says of what its agents do, where it names a language model: builds have tasks and agents, too"""
-_LLM = re.compile(rf"\b(?:llm|openai|anthropic|prompt|tokens|{MODEL_NAMES})", re.I)
+_LLM = re.compile(rf"\b(?:llm|openai|anthropic|{MODEL_NAMES})", re.I)
 _PAIR = re.compile(
     r"(?:.{0,120}?[\s\]):|-])(?:input|prompt|question|query) ?: (?P<asked>[^|]+?) ?\| ?"
     r"(?:output|response|answer|reply|completion) ?:\s*(?P<said>\S[\s\S]*)",
