@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+T = TypeVar("T")
 _EMOJI = "\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
 _BEFORE_SELECTOR = f"\xa9\xae\u203c\u2049\u2100-\u214f\u2300-\u25ff\u3030\u303d\u3297\u3299{_EMOJI}"
 """What a text or emoji selector may follow without being shown; a second one in a row is shown, and one after a digit
@@ -194,6 +195,13 @@ def _from_bits(text: str) -> str:
         if says.isascii() and says.isprintable():
             return says
     return ""
+
+
+def first(items: Sequence[T], most: int, line: Callable[[T], str], more: str) -> Iterator[str]:
+    """A line for each of the first items, and how many `more` there are, in the place of its `{}`."""
+    yield from map(line, items[:most])
+    if len(items) > most:
+        yield more.format(f"{len(items) - most:,}")
 
 
 def filesize(number: int) -> str:

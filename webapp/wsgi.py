@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 
 import click
-from flask import Flask
 
 from webapp import logs, memory
 from webapp.app import running_app
@@ -20,16 +19,12 @@ CANNOT_START = 4
 """The exit code after which gunicorn ends; after others it starts its workers again and again."""
 
 
-def _start_app() -> Flask:
+memory.use_one_arena()
+try:
     settings = _store.settings()
     logs.configure(settings.log)
     with _start.starting(settings):
-        return running_app(settings)
-
-
-memory.use_one_arena()
-try:
-    app = _start_app()
+        app = running_app(settings)
 except (click.ClickException, Refusal) as error:
     click.echo(f"Error: {error}", err=True)
     sys.exit(CANNOT_START)

@@ -78,11 +78,6 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-def first(lines: Sequence[str], most: int, more: str = "and {} more") -> Sequence[str]:
-    """The first lines, and how many more there are."""
-    return lines if len(lines) <= most else [*lines[:most], more.format(f"{len(lines) - most:,}")]
-
-
 class Tell(Protocol):
     """What to tell how much of how much is finished, and what else the bar is to say."""
 

@@ -18,13 +18,14 @@ from webapp.commands._arguments import PROFILE, refuse, runnable
 from webapp.exports import base
 from webapp.exports.base import SPLITS
 from webapp.gate import checking, reports, samples
-from webapp.gate.checking import KINDS, Report, as_dict
+from webapp.gate.checking import KINDS, Report, SampleChange, as_dict
 from webapp.gate.samples import Sample
 from webapp.parsing.words import counted
 from webapp.store.exports import exporting
 from webapp.store.models import Session, Turn, is_response
 from webapp.store.sessions import responses, turn_facts
 from webapp.store.sessions.filters import Filters
+from webapp.visible import first
 
 BASELINE = "fencepost-baseline.jsonl"
 MOST_LINES = 20
@@ -113,7 +114,7 @@ def _check_contracts(url: str | None, chosen: Filters, as_json: bool) -> int:
     _terminal.say(
         as_json,
         {"broken": len(broken), "kept": kept, "of": looked_at, "states": states, "responses": broken},
-        *_terminal.first([_broken_words(item) for item in broken], MOST_LINES, "and {} more (--json has all)"),
+        *first(broken, MOST_LINES, _broken_words, "and {} more (--json has all)"),
         ", ".join(f"{count:,} {state}" for state, count in states.items()) or "no response breaks its contract",
         f"{held + kept:,} of {counted(looked_at, 'response')} held against a contract",
     )
@@ -156,13 +157,16 @@ def _lines(report: Report, baseline: Path) -> Iterator[str]:
         if changes := report.of(kind):
             yield ""
             yield f"{kind} {len(changes):,}: {words}"
-            lines = [f"{change.sample.id}: {reports.sentence(change)}" for change in changes]
-            yield from (f"  {line}" for line in _terminal.first(lines, MOST_LINES, more))
+            yield from first(changes, MOST_LINES, _changed_words, f"  {more}")
     for ident in report.unused:
         yield ""
         yield f"allowed, and not needed any more: {ident}"
     if report.written:
         yield ""
         yield f"baseline {report.written}: {baseline}"
-    yield from _terminal.first(report.reasons, MOST_LINES, more)
+    yield from first(report.reasons, MOST_LINES, str, more)
     yield report.verdict
+
+
+def _changed_words(change: SampleChange) -> str:
+    return f"  {change.sample.id}: {reports.sentence(change)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -14,7 +15,7 @@ from webapp.gate.checking import KINDS, Report, SampleChange, as_dict
 from webapp.gate.judging import OUTCOMES, Judged
 from webapp.markdown import code, escaped
 from webapp.parsing import Trace, words
-from webapp.visible import clipped, visible
+from webapp.visible import clipped, first, visible
 
 SHORT = {
     "right": "right",
@@ -75,23 +76,22 @@ def _markdown(report: Report) -> Iterator[str]:
     yield f"## Fencepost: {report.verdict}\n"
     yield f"{code(report.profile)} {escaped(report.version)} over {report.checked:,} responses"
     yield f"({report.labelled:,} with a final label{f', split {report.split}' if report.split else ''}).\n"
-    for reason in report.reasons[:MOST_LINES]:
-        yield f"- **{escaped(reason)}**"
-    if len(report.reasons) > MOST_LINES:
-        yield f"- and {len(report.reasons) - MOST_LINES:,} more, all in the JSON report"
+    more = "and {} more, all in the JSON report"
+    yield from first(report.reasons, MOST_LINES, lambda reason: f"- **{escaped(reason)}**", f"- {more}")
     for kind, meaning in KINDS.items():
         changes = report.of(kind)
         if not changes:
             continue
         yield f"\n### {kind.capitalize()}: {len(changes):,}\n\n{escaped(meaning)}\n"
         yield "| response | was | is now | first difference |\n|---|---|---|---|"
-        for change in changes[:MOST_LINES]:
-            cells = (code(change.sample.called), *map(escaped, (*_outcomes(change), _where(change))))
-            yield f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
-        if len(changes) > MOST_LINES:
-            yield f"\nand {len(changes) - MOST_LINES:,} more, all in the JSON report"
+        yield from first(changes, MOST_LINES, _row, f"\n{more}")
     for ident in report.unused:
         yield f"\nAllowed, and not needed any more: {code(ident)}"
+
+
+def _row(change: SampleChange) -> str:
+    cells = (code(change.sample.called), *map(escaped, (*_outcomes(change), _where(change))))
+    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
 
 
 def error_lines(report: Report) -> Iterator[str]:
@@ -178,10 +178,8 @@ def _attempts(raw: str, trace: Trace) -> Iterator[str]:
     for index, attempt in enumerate(trace.attempts[:MOST_ATTEMPTS]):
         sentence = words.attempt_sentence(attempt, index in trace.chosen)
         yield visible(f"attempt {index + 1}, {attempt.strategy} {attempt.span.start}–{attempt.span.end}: {sentence}")
-        for edit in attempt.edits[:MOST_EDITS]:
-            yield visible(f"  {words.edit_sentence(raw, edit)}")
-        if len(attempt.edits) > MOST_EDITS:
-            yield f"  and {len(attempt.edits) - MOST_EDITS} more edits"
+        edits = first(attempt.edits, MOST_EDITS, partial(words.edit_sentence, raw), "and {} more edits")
+        yield from (visible(f"  {edit}") for edit in edits)
     if len(trace.attempts) > MOST_ATTEMPTS:
         yield f"and {len(trace.attempts) - MOST_ATTEMPTS} more attempts"
 

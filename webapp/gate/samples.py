@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from webapp import jsontext
@@ -42,14 +43,6 @@ class Sample:
     @property
     def sha256(self) -> str:
         return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-@dataclass(slots=True)
-class _Meaning:
-    """What a label of an export says that a response means."""
-
-    expects: str | None
-    expected: Any
 
 
 def read(lines: Iterable[str | bytes], name: str) -> list[Sample]:
@@ -106,7 +99,8 @@ def _label(row: dict[str, Any], at: str) -> Sample:
         raise BadLines(f'{at}: neither a case ("id", "text") nor a label of an export ("key", "position", "raw")')
     settled = row.get("settled")
     says = settled if isinstance(settled, dict) else row if row.get("final") else {}
-    values = expected_values(_Meaning(says.get("expects"), says.get("expected")))
+    meaning: Any = SimpleNamespace(expects=says.get("expects"), expected=says.get("expected"))
+    values = expected_values(meaning)
     try:
         split = split_of(bytes.fromhex(row["raw_sha256"]))
     except (KeyError, TypeError, ValueError):

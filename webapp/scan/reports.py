@@ -21,7 +21,7 @@ from webapp.parsing.words import counted
 from webapp.scan.checks import CHECKS
 from webapp.scan.files import FoundLogs, locate
 from webapp.scan.scanning import ScannedFile, ScannedSession
-from webapp.visible import filesize, visible
+from webapp.visible import filesize, first, visible
 
 Excerpts = Sequence[list[list[TextPiece]]]
 """marked lines for each session of a document"""
@@ -207,10 +207,8 @@ def _looked(document: dict[str, Any]) -> Iterator[str]:
         there = [f"{name} {count:,}" for name, count in programs.items() if count]
         missing = [name for name, count in programs.items() if not count]
         yield f"Logs on this machine: {', '.join(there) or 'none'}. No logs of {', '.join(missing)}."
-    for entry in looked["not_read"][:MOST_FILES]:
-        yield f"Not read: {entry['file']}: {entry['reason'].splitlines()[0]}"
-    if len(looked["not_read"]) > MOST_FILES:
-        yield f"Not read: {len(looked['not_read']) - MOST_FILES:,} more files (--json lists them)."
+    not_read = [f"{entry['file']}: {entry['reason'].splitlines()[0]}" for entry in looked["not_read"]]
+    yield from first(not_read, MOST_FILES, "Not read: {}".format, "Not read: {} more files (--json lists them).")
     if problems := looked["problems"]:
         entries = counted(sum(problem["count"] for problem in problems), "entry", "entries")
         yield f"{entries} in {counted(len(problems), 'file')} could not be read whole (--json lists them)."

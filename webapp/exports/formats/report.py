@@ -11,7 +11,9 @@ from webapp.exports.session import ExportedTurn, SessionView
 from webapp.markdown import block, code, escaped
 from webapp.parsing import words
 from webapp.parsing.drawing import telling
+from webapp.parsing.edit import Edit
 from webapp.parsing.trace import UNFIT, Trace
+from webapp.visible import first
 
 LONGEST_VALUE = 2_000
 UNKNOWN = "unknown"
@@ -111,11 +113,7 @@ def _reading(title: str, raw: str, trace: Trace) -> Iterator[str]:
     if trace.verdict != "none":
         yield f"{block(textmarks.marked_text(raw, trace), 'text')}\n"
     for attempt in telling(trace):
-        for edit in attempt.edits[:MOST_EDITS]:
-            span = f"{edit.span.start}–{edit.span.end}"
-            yield f"- {edit.repair} at {span}: {code(edit.old)} → {code(edit.new)}\n"
-        if len(attempt.edits) > MOST_EDITS:
-            yield f"- and {len(attempt.edits) - MOST_EDITS} more edits\n"
+        yield from first(attempt.edits, MOST_EDITS, _edit, "- and {} more edits\n")
         if attempt.error:
             yield f"- {code(words.fault_sentence(attempt.error))}\n"
     for value in trace.values:
@@ -123,6 +121,10 @@ def _reading(title: str, raw: str, trace: Trace) -> Iterator[str]:
         cut = text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}\n… {len(text) - LONGEST_VALUE} more"
         yield f"\n{block(cut, 'json')}"
     yield "\n"
+
+
+def _edit(edit: Edit) -> str:
+    return f"- {edit.repair} at {edit.span.start}–{edit.span.end}: {code(edit.old)} → {code(edit.new)}\n"
 
 
 def _label(label: LabelView) -> str:

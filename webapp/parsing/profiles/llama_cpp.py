@@ -36,8 +36,7 @@ def _word(raw: str, at: int, word: str) -> int:
 
 
 def _white(raw: str, at: int) -> int:
-    match = _WHITE.match(raw, at)
-    return match.end() if match else at
+    return _WHITE.match(raw, at).end()  # type: ignore[union-attr]  # always matches
 
 
 def _leaf(raw: str, at: int) -> int:
