@@ -110,7 +110,9 @@ def test_ctrl_c_ends_with_what_is_known(tmp_path: Path, interrupt: Callable[[int
             log.writelines(claude_code("end_turn").replace("s-1", f"{number}-{each}") for each in range(4_000))
     command = [sys.executable, "-m", "webapp", "scan", str(tmp_path)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    was = signal.signal(signal.SIGINT, signal.default_int_handler)  # else ignored, where tests run in the background
     running: Any = subprocess.Popen(command, cwd=ROOT, start_new_session=True, **pipes)
+    signal.signal(signal.SIGINT, was)
     children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
     until(lambda: len(children.read_text().split()) == 2)
     interrupt(running.pid, signal.SIGINT)
