@@ -109,7 +109,7 @@ def test_no_room_for_files(client: FlaskClient, post: Callable[..., Any], monkey
     assert answer.status_code == 507 and "disk is full" in answer.text
     monkeypatch.undo()
     with monkeypatch.context() as patch:
-        patch.setattr("webapp.exports.session._ascii", lambda _text: Full().write(b""))
+        patch.setattr("webapp.exports.session.jsontext.portable", lambda _value: Full().write(b""))
         for path in ("/api/session/s/dump", "/sessions/s/dump"):
             answer = client.post(path)
             assert answer.status_code == 507 and "disk is full" in answer.text
