@@ -61,9 +61,9 @@ LIST = {
     "search, common": f"/?q={COMMON}",
     "search, phrase": "/?q=run_code+-zanzibarite",
     **{f"search, {phrase}": f"/?q={quote(phrase)}" for phrase in ABSENT},
-    "statistics": "/statistics",
-    "statistics, filtered": "/statistics?failed=1&model=vendor-b/model-large",
-    "statistics, one month": "/statistics?since=2025-10-01&until=2025-10-31",
+    "statistics": "/responses?by=model",
+    "statistics, filtered": "/responses?by=model&failed=1&model=vendor-b/model-large",
+    "statistics, one month": "/responses?by=model&since=2025-10-01&until=2025-10-31",
 }
 
 
