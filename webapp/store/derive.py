@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from webapp.parsing import Trace
 from webapp.store.db import database, types
-from webapp.store.db.dialect import change, insert_new, insert_rows
+from webapp.store.db.dialect import change, insert_new
 from webapp.store.db.ids import session_notes
 from webapp.store.models import (
     MODEL_KINDS,
@@ -62,7 +62,7 @@ _new_finding, _new_contract, _new_failed = sa.insert(Finding), sa.insert(TurnCon
 _mark = sa.update(_sessions).where(_sessions.c.id.in_(sa.bindparam("sessions", expanding=True)))
 
 
-Keep = Callable[[list[rows.Row]], None]
+Keep = Callable[[list[rows.Row]], object]
 """takes rows of parses that were made while turns were read"""
 
 
@@ -70,7 +70,7 @@ def derive(connection: sa.Connection, session_ids: Iterable[int]) -> None:
     """Derive sessions; those that are gone are left out. Nobody else writes them until the caller commits."""
     for first, last in _runs(session_ids):
         sessions = connection.execute(_lock, {"first": first, "last": last}).all()
-        states = _made(connection, sessions, partial(insert_rows, connection, _new_parse))
+        states = _made(connection, sessions, partial(connection.execute, _new_parse))
         _write(connection, sessions, states)
 
 
@@ -84,7 +84,7 @@ def settle(engine: sa.Engine, session_id: int) -> None:
     def keep(new: list[rows.Row]) -> None:
         with database.writing_long(engine) as connection:
             if connection.execute(_lock, about).first() is not None:
-                insert_rows(connection, _new_parse, new)
+                connection.execute(_new_parse, new)
 
     about = {"first": session_id, "last": session_id}
     for _ in range(_TRIES):
@@ -256,7 +256,7 @@ def _replace_facets(connection: sa.Connection, first: int, last: int, counted: M
     connection.execute(_forget_values, {"first": first, "last": last})
     values = sorted({pair for counts in counted.values() for pair in counts})
     if values:
-        insert_rows(connection, _new_value, [{"name": name, "value": value} for name, value in values])
+        connection.execute(_new_value, [{"name": name, "value": value} for name, value in values])
         rows = [
             {"session": session_id, "of": name, "is": value, "times": count}
             for session_id, counts in counted.items()

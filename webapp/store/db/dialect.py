@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
-from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -26,27 +24,6 @@ def insert_new(table: Any, values: Any, key: tuple[str, ...]) -> sa.Insert:
     """Insert a row, some, or (None) those that it is executed with; none where one with that `key` is there already."""
     insert = postgresql.insert(table)
     return (insert if values is None else insert.values(values)).on_conflict_do_nothing(index_elements=list(key))
-
-
-def insert_rows(connection: sa.Connection, insert: sa.Insert, rows: Sequence[dict[str, Any]]) -> None:
-    """Insert rows, which all have the same columns, in one statement of the driver's.
-
-    SQLAlchemy would look at each value of each row; here only those are that the driver does not take as they are.
-    """
-    if rows:
-        sql, take, processed = _driver_sql(insert, connection.dialect, tuple(rows[0]))
-        made = [{**row, **{name: process(row[name]) for name, process in processed}} for row in rows]
-        connection.exec_driver_sql(sql, [take(row) for row in made])
-
-
-@cache
-def _driver_sql(insert: sa.Insert, dialect: sa.Dialect, columns: tuple[str, ...]) -> tuple[str, Any, list[Any]]:
-    """The statement, what it takes of a row, and what is made of values before."""
-    compiled = insert.compile(dialect=dialect, column_keys=list(columns))
-    types = {name: insert.table.c[name].type.dialect_impl(dialect) for name in columns}
-    processors = [(name, kind.bind_processor(dialect)) for name, kind in types.items()]
-    take = itemgetter(*compiled.positiontup) if compiled.positiontup else dict
-    return compiled.string, take, [(name, process) for name, process in processors if process]
 
 
 def take_locks(connection: sa.Connection, *numbers: int, shared: bool = False) -> None:

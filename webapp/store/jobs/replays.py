@@ -19,7 +19,6 @@ from webapp.config import Settings
 from webapp.parsing.engine import refuse_absent
 from webapp.store import derive, tasks
 from webapp.store.db.database import writing, writing_long
-from webapp.store.db.dialect import insert_rows
 from webapp.store.db.types import PackedText
 from webapp.store.ingest.result import Stopped
 from webapp.store.models import TURNS_A_SESSION, Parse, Session, Task, Turn, is_response, turns_of
@@ -35,7 +34,6 @@ AT_ONCE = 500
 """responses that are parsed, and written, together"""
 COUNTED = ("responses", "clean", "extracted", "repaired", "failed", "none", "rescued")
 _LOOKED_AT = 500
-_insert = sa.insert(rows.parses)
 _ROWS = 50
 
 _mine, _home = orm.aliased(Parse), orm.aliased(Parse)
@@ -246,5 +244,6 @@ def _keep(connection: sa.Connection, profile: str, parses: list[rows.Row]) -> se
     kept_parses = [row for row in parses if row["turn_id"] // TURNS_A_SESSION in present]
     turn_ids = [row["turn_id"] for row in kept_parses]
     connection.execute(sa.delete(Parse).where(Parse.turn_id.in_(turn_ids), Parse.profile == profile))
-    insert_rows(connection, _insert, kept_parses)
+    if kept_parses:
+        connection.execute(sa.insert(rows.parses), kept_parses)
     return present

@@ -11,7 +11,6 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp.dumps.records import Problem, Turn
-from webapp.store.db.dialect import insert_rows
 from webapp.store.db.ids import TURNS_A_SESSION, Text
 from webapp.store.models import Session
 from webapp.store.models import Turn as StoredTurn
@@ -75,7 +74,8 @@ class TurnBatch:
     def write(self, connection: sa.Connection) -> None:
         """Insert what waits; the caller commits."""
         rows.store_declarations(connection, self.declared)
-        insert_rows(connection, _insert, self.turns)
+        if self.turns:
+            connection.execute(_insert, self.turns)
         if self.told:
             connection.execute(_tell, self.told)
         if self.failures:
