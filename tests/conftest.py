@@ -16,6 +16,7 @@ from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.util import LRUCache
 
 from tests.store.db import first_tables
+from tests.unhurried import be_unhurried
 from webapp.store.db import database
 
 pytest_plugins = ["tests.machine_home"]
@@ -75,6 +76,11 @@ def migrated(revisions: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     database.migrate(engine)
     engine.dispose()
     return path
+
+
+@pytest.fixture(autouse=True, scope="session")
+def unhurried() -> None:
+    be_unhurried()
 
 
 @pytest.fixture(autouse=True, scope="session")

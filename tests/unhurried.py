@@ -18,6 +18,7 @@ from webapp.store.accounts import accounts
 from webapp.store.compare import profile_results
 from webapp.store.labels import queue
 from webapp.store.sessions import facets
+from webapp.store.statistics import shares
 from webapp.web import home_pages, templating
 
 LONG = 600.0
@@ -30,7 +31,8 @@ def be_unhurried() -> None:
     templating.OPTIONS["bytecode_cache"] = FileSystemBytecodeCache(pattern=f"fencepost-{compiler}-%s.cache")
     accounts._hasher = _cheap_hasher
     Rule._compile_builder = _builder  # type: ignore[method-assign]
-    search.LIMIT = facets.LIMIT = queue.LIMIT = profile_results.SECONDS = home_pages.AT_ONCE = LONG
+    search.LIMIT = facets.LIMIT = queue.LIMIT = shares.LIMIT = shares.ZOMBIE_LIMIT = LONG
+    profile_results.SECONDS = home_pages.AT_ONCE = LONG
 
 
 @cache

@@ -8,12 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.commands.stored import Run, runner
-from tests.unhurried import be_unhurried
-
-
-@pytest.fixture(autouse=True, scope="session")
-def unhurried() -> None:
-    be_unhurried()
 
 
 @pytest.fixture

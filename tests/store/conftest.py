@@ -17,7 +17,6 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tests.store.made import Bring, BringRecords
-from tests.unhurried import be_unhurried
 from webapp import jsontext
 from webapp.config import Settings
 from webapp.dumps.records import Record
@@ -27,11 +26,6 @@ from webapp.store.models import Base
 
 SERVER = "postgresql+psycopg://root@127.0.0.1:5432"
 _numbers = itertools.count()
-
-
-@pytest.fixture(autouse=True, scope="session")
-def unhurried() -> None:
-    be_unhurried()
 
 
 def administer(*statements: str) -> None:

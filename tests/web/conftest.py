@@ -11,17 +11,11 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.unhurried import be_unhurried
 from webapp.app import create_app
 from webapp.config import Settings
 from webapp.extensions import db
 from webapp.store.jobs import worker
 from webapp.web.worker_process import WorkerSupervisor, of
-
-
-@pytest.fixture(autouse=True, scope="session")
-def unhurried() -> None:
-    be_unhurried()
 
 
 @pytest.fixture(autouse=True)
