@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,23 +16,6 @@ from webapp.parsing.trace import Attempt
 SURROGATE = re.compile("[\ud800-\udfff]")
 NO_UTF8 = "ValidationError: a text that is no UTF-8: no call is given"
 _NAME = re.compile(r'"name"\s*:\s*"([^"]*)"')
-
-
-def _typed(opener: re.Match[str], text: str) -> Any:
-    """What is not marked as a text by the second group is JSON, or a text where it is no JSON."""
-    try:
-        return text if opener[2] == "true" else json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-
-
-VALUES: Mapping[str, Callable[[re.Match[str], str], Any]] = {
-    "text": lambda _opener, text: text,
-    "stripped": lambda _opener, text: text.strip(),
-    "unwrapped": lambda _opener, text: text.removeprefix("\n").removesuffix("\n"),
-    "typed": _typed,
-}
-"""What makes the value of a parameter."""
 
 
 @dataclass
@@ -60,15 +42,15 @@ class ParameterPairs:
     """`opener` ends where a value begins, and `closer` is the first one behind it.
 
     Without `between` the first group of `opener` that found something is the name; with it, what stands until there.
-    That is the key, with `strips_keys` without white space round it; `value` makes the value of what `opener` found and
-    of the text. Without `nameless` a pair that has no key is left out.
+    `key` makes the key of it, `value` the value of what `opener` found and of the text. Without `nameless` a pair that
+    has no key is left out.
     """
 
     opener: re.Pattern[str]
     closer: re.Pattern[str]
-    value: Callable[[re.Match[str], str], Any]
+    value: Callable[[re.Match[str], str], Any] = lambda _opener, text: text
     between: re.Pattern[str] | None = None
-    strips_keys: bool = False
+    key: Callable[[str], str] = str
     nameless: bool = True
 
     def read(self, text: str) -> dict[str, Any]:
@@ -84,7 +66,7 @@ class ParameterPairs:
             if not head or not closer:
                 return
             name = text[opener.end() : head.start()] if self.between else next(filter(None, opener.groups()), "")
-            if (key := name.strip() if self.strips_keys else name) or self.nameless:
+            if (key := self.key(name)) or self.nameless:
                 yield key, self.value(opener, text[head.end() : closer.start()])
             at = closer.end()
 
@@ -97,14 +79,14 @@ class Grammar:
     is as any text, which counts in the states name and args.
     `also` are words that move nothing anywhere, but hide those that stand in them.
     `pairs` finds the arguments; without them they are JSON, which the caller gets as a text.
-    `name` finds the name at the beginning of what is written, as its group, or none; without it all of it is the name.
+    `name` makes the name of what is written, none where it is no name.
     `first`: of the arguments the first JSON value counts; and what is written is the name, even nothing.
     """
 
     moves: str
     also: str = ""
     pairs: ParameterPairs | None = None
-    name: re.Pattern[str] | None = None
+    name: Callable[[str], str] = str
     first: bool = False
     table: dict[tuple[str, str], tuple[str, str]] = field(init=False, default_factory=dict)
 
@@ -141,19 +123,13 @@ class Grammar:
 
     def named(self, call: CallSpan, raw: str) -> str:
         """The name of a call; where none is written, one that stands in its arguments."""
-        name = self._name(call.name)
+        name = self.name(call.name)
         if name or self.first:
             return name
         if not call.arguments:
             return call.name
         inside = _NAME.search(raw, *call.arguments)
-        return (self._name(inside[1]) or inside[1]) if inside else ""
-
-    def _name(self, written: str) -> str:
-        if self.name is None:
-            return written
-        match = self.name.match(written)
-        return (match and match[1]) or ""
+        return (self.name(inside[1]) or inside[1]) if inside else ""
 
     def read(self, tracer: Tracer) -> None:
         """Give every call whose name is known; one that the server refuses takes the others with it."""

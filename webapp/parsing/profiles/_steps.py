@@ -21,8 +21,6 @@ Step = Callable[[Tracer], bool]
 """Tries one reading of the whole text; whether that decided, be it with a value or with a refusal."""
 Check = Callable[[Any], str]
 """what is wrong with a value; empty where nothing is"""
-Change = tuple[Callable[[Any], Any], str]
-"""what makes another value of one, or gives the same one; and a note on that"""
 Rule = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 """a pattern and what `re.sub` puts in the place of each match"""
 BRACE = re.compile("[{}]")
@@ -193,31 +191,12 @@ def empty(spaces: str | None = "") -> Step:
     return step
 
 
-def in_turn(tracer: Tracer, steps: Iterable[Step]) -> None:
-    """Try each step, until one has decided."""
-    any(step(tracer) for step in steps)
-
-
-def loads(
-    *rules: Rule,
-    check: Check | None = None,
-    make: Change | None = None,
-    strict: bool = True,
-    finite: bool = False,
-    offers: bool = True,
-) -> Step:
-    """Decode the whole text after the rules, each in turn, as `Tracer.attempt` does.
-
-    Of the value that `make` gives for another one it is the result; what `check` says is wrong is refused.
-    """
+def loads(*rules: Rule, check: Check | None = None, strict: bool = True, finite: bool = False) -> Step:
+    """Decode the whole text after the rules, each in turn; refused where `check` says what is wrong with the value."""
 
     def step(tracer: Tracer) -> bool:
         span = whole(tracer.raw)
-        edits = edits_of(tracer.raw, span, rules)
-        attempt = tracer.attempt("whole", span, edits, strict=strict, finite=finite, offers=offers)
-        if attempt.ok and make and (value := make[0](attempt.value)) is not attempt.value:
-            tracer.amend(attempt, outcome="rejected", reason=make[1])
-            attempt = rewritten(tracer, "derived", span, value, make[1])
+        attempt = tracer.attempt("whole", span, edits_of(tracer.raw, span, rules), strict=strict, finite=finite)
         return attempt.ok and checked(tracer, attempt, check)
 
     return step
@@ -230,6 +209,19 @@ def checked(tracer: Tracer, attempt: Attempt, check: Check | None) -> bool:
     else:
         tracer.choose(attempt)
     return True
+
+
+def made(change: Callable[[Any], Any], note: str, *, strict: bool = True) -> Step:
+    """Decode the whole text; where `change` makes another value of it, that is the result."""
+
+    def step(tracer: Tracer) -> bool:
+        attempt = tracer.attempt("whole", whole(tracer.raw), strict=strict)
+        if attempt.ok and (value := change(attempt.value)) is not attempt.value:
+            attempt = tracer.amend(attempt, outcome="rejected", reason=note)
+            attempt = rewritten(tracer, "derived", whole(tracer.raw), value, note)
+        return choose_if_ok(tracer, attempt)
+
+    return step
 
 
 def edits_of(raw: str, span: Span, rules: Sequence[Rule]) -> list[Edit]:

@@ -165,6 +165,8 @@ class Facts:
     sessions: int
     first: int
     last: int
+    newest: int = 0
+    """the turn of the last one"""
     labelled: int = 0
     models: Counter[str | None] = field(default_factory=Counter)
     first_by_model: dict[str | None, int] = field(default_factory=dict)
@@ -184,10 +186,23 @@ def counts(db: orm.Session, scope: Scope) -> dict[str, Facts]:
     return {row.key: Facts(row.count, row.sessions, row.first, row.last) for row in rows}
 
 
+def everywhere(db: orm.Session, scope: Scope) -> dict[str, Facts]:
+    """How many and when, in all, of each model and of which versions."""
+    found: dict[str, Facts] = {}
+    by = (FailedResponse.model, FailedResponse.profile, FailedResponse.version)
+    for key, model, profile, version, count, first, last in scope.grouped(db, _count, _first, _last, by=by):
+        facts = found.setdefault(key, Facts(0, 0, first, last))
+        facts.count, facts.first, facts.last = facts.count + count, min(facts.first, first), max(facts.last, last)
+        facts.first_by_model[model] = min(first, facts.first_by_model.get(model, first))
+        if profile:
+            facts.versions[profile].append(version)
+    return found
+
+
 def facts(db: orm.Session, scope: Scope) -> dict[str, Facts]:
     """All but the series. The rows are counted here: SQLite would sort them again for each thing that is counted."""
     rows: dict[str, list[Sequence[Any]]] = defaultdict(list)
-    for row in db.connection().execute(sa.select(scope.key, *_fact_columns).where(*scope.where)):
+    for row in db.connection().execute(sa.select(scope.key, *_fact_columns).where(*scope.where)).all():
         rows[row[0]].append(row)
     labelled, rules = set(db.scalars(sa.select(Label.turn_id).distinct())), _rules(db)
     return {key: _facts(of_group, labelled, rules) for key, of_group in rows.items()}
@@ -196,6 +211,7 @@ def facts(db: orm.Session, scope: Scope) -> dict[str, Facts]:
 def _facts(rows: Sequence[Sequence[Any]], labelled: set[int], rules: dict[int, list[str]]) -> Facts:
     _, turns, sessions, times, models, paths, tools, profiles, versions, *costs = zip(*rows, strict=True)
     facts = Facts(len(rows), len(set(sessions)), min(times), max(times), times=times, spent=added(costs))
+    facts.newest = max(zip(times, turns, strict=True))[1]
     facts.labelled = len(labelled.intersection(turns)) if labelled else 0
     facts.models, facts.paths = Counter(models), Counter(path for path in paths if path is not None)
     facts.first_by_model = dict(sorted(zip(models, times, strict=True), key=itemgetter(1), reverse=True))

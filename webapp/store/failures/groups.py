@@ -48,12 +48,12 @@ def page(
     new = [line for line in all_lines if line.is_new or line.new_models]
     chosen = sorted(new if only_new else all_lines, key=_order)
     start = cursor_number(after) or 0
-    newest = {line.key: turns_in(db, lines.scope.of(line.key), 1)[0] for line in chosen[start : start + limit]}
-    examples_by_turn = examples(db, newest.values())
-    for line in chosen[start : start + limit]:
-        line.example = examples_by_turn.get(newest[line.key])
+    shown = chosen[start : start + limit]
+    examples_by_turn = examples(db, (lines.facts[line.key].newest for line in shown))
+    for line in shown:
+        line.example = examples_by_turn.get(lines.facts[line.key].newest)
     return Groups(
-        groups=chosen[start : start + limit],
+        groups=shown,
         next=str(start + limit) if len(chosen) > start + limit else None,
         total=len(chosen),
         count=sum(line.count for line in all_lines),
@@ -80,7 +80,7 @@ def of_filters(
         stretch = microseconds(axis[0]), max(stretch[1], microseconds(axis[1]) - 1)
     everywhere = facts
     if not every.is_everything:
-        everywhere = group_line.facts(db, every.everything() if key is None else every.everything().of(key))
+        everywhere = group_line.everywhere(db, every.everything() if key is None else every.everything().of(key))
     if stretch is not None:
         group_line.add_series(facts, stretch)
     since = every.since if every.since is not None else _new_since(db, every, now)

@@ -75,10 +75,10 @@ class Scope:
         """Those of one group."""
         return replace(self, where=(*self.where, FailedResponse.group_key.in_(events.aliases(self.merged, key))))
 
-    def grouped(self, db: orm.Session, *columns: Any) -> Sequence[Any]:
-        """`key` and `columns` of each group."""
-        query = sa.select(self.key.label("key"), *columns).select_from(FailedResponse).where(*self.where)
-        return db.execute(query.group_by(sa.literal_column("1"))).all()
+    def grouped(self, db: orm.Session, *columns: Any, by: Sequence[Any] = ()) -> Sequence[Any]:
+        """`key`, the values that it is divided `by`, and `columns` of each group."""
+        query = sa.select(self.key.label("key"), *by, *columns).select_from(FailedResponse).where(*self.where)
+        return db.execute(query.group_by(sa.literal_column("1"), *by)).all()
 
 
 def scope(db: orm.Session, filters: Filters) -> Scope:
@@ -157,7 +157,8 @@ def _of_turns(db: orm.Session, scope_in_view: Scope, astride: Condition, model: 
     parsed: Condition = sa.exists().where(Parse.turn_id == Turn.id, Parse.profile == name)
     parsed = sa.or_(parsed, Session.home_profile == UNKNOWN) if filters.under == HOME else parsed
     query = sa.select(sa.func.count(sa.case((parsed, 1))), sa.func.count()).select_from(Session)
-    query = query.join(Turn, Turn.session_id == Session.id).where(is_response, astride, *scope_in_view.view.where())
+    query = query.join(Turn, Turn.session_id == Session.id).where(is_response)
+    query = query.where(Turn.session_id.in_(sa.select(Session.id).where(astride, *scope_in_view.view.where())))
     query = query if since is None else query.where(sent >= since)
     query = query if until is None else query.where(sent < until)
     run, of = db.execute(query if model is None else query.where(Turn.model == model)).one()

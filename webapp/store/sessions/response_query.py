@@ -26,6 +26,7 @@ from webapp.store.models import (
 )
 from webapp.store.sessions.facets import of_sessions
 from webapp.store.sessions.filters import HOME, LABELS, Filters
+from webapp.store.sessions.where import OF_PARSE
 from webapp.store.write import facets
 from webapp.store.write.parser import UNKNOWN
 from webapp.store.write.stored_turns import home_parse, join_parses, our_parse
@@ -56,9 +57,10 @@ def read_verdict(profile: str, parse: Any = under) -> sa.ColumnElement[str]:
     return sa.case((Session.home_profile == UNKNOWN, as_json), else_=parse.verdict)
 
 
-def query(db: orm.Session, filters: Filters) -> tuple[Any, list[Test]]:
+def query(db: orm.Session, filters: Filters, *, parsed: bool = False) -> tuple[Any, list[Test]]:
     """A select of (turn_id, session_id, position …) of the responses that the filters leave, narrowed to no session
-    yet, and what must still be asked of its rows, in order, since no column says it."""
+    yet, and what must still be asked of its rows, in order, since no column says it. It has their parses where a filter
+    asks for them, or `parsed` does."""
     columns: list[Any] = [Turn.id.label("turn_id"), Turn.session_id, Turn.position]
     tests: list[Test] = []
     if filters.error is not None:
@@ -73,12 +75,24 @@ def query(db: orm.Session, filters: Filters) -> tuple[Any, list[Test]]:
     if filters.q and filters.q.strip():
         tests.append(lambda rows: _with_text(db, rows, filters.q or ""))
     counts = (Turn.kind.in_(MODEL_KINDS), Turn.duplicate_of.is_(None), has_mark(Turn))
-    return joined(sa.select(*columns), filters.under).where(*counts, *conditions(filters)), tests
+    select = _with_session(sa.select(*columns)).where(*counts, *conditions(filters))
+    return (_with_parses(select, filters.under) if parsed or _asks_parses(filters) else select), tests
+
+
+def _asks_parses(filters: Filters) -> bool:
+    return any(getattr(filters, name) for name in ("failed", "rescued", "error", *OF_PARSE))
 
 
 def joined(select: Any, profile: str) -> Any:
     """A select from responses with their session and their parses under the home profile, ours, and `profile`."""
-    select = select.select_from(Turn).join(Session, Session.id == Turn.session_id)
+    return _with_parses(_with_session(select), profile)
+
+
+def _with_session(select: Any) -> Any:
+    return select.select_from(Turn).join(Session, Session.id == Turn.session_id)
+
+
+def _with_parses(select: Any, profile: str) -> Any:
     select = join_parses(select, Session.home_profile)
     name = Session.home_profile if profile == HOME else sa.literal(profile)
     return select.outerjoin(under, sa.and_(under.turn_id == Turn.id, under.profile == name))

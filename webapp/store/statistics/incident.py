@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import accumulate, islice, pairwise
 from math import erfc, log, sqrt
+from typing import NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.store.db.dialect import unindexed
 from webapp.store.db.ids import moment
 from webapp.store.failures.group_line import Rate, rate
 from webapp.store.models import FacetValue, FailedResponse, Session, SessionFacet
-from webapp.store.sessions import facets, sessions
+from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters
 from webapp.store.statistics import timesteps
 from webapp.store.write.parser import OURS
 from webapp.store.write.tally import VERDICTS
 
-MOST_SESSIONS = 20_000
+MOST_SESSIONS = 10_000
 """the newest that are looked at"""
 MOST_SERIES = 6
 DIVIDED = ("model", "service", "host", "version")
@@ -38,8 +40,7 @@ _FEW = 20
 """sessions of which one alone may be too old to be drawn"""
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(NamedTuple):
     """The responses of one model in one session: when it began, how many there are, how many failed, and the first
     that did. One without a time of its own stands where it came in, which says nothing of a change."""
 
@@ -91,7 +92,7 @@ class Incident:
 
 def incident(db: orm.Session, filters: Filters, by: str = "model") -> Incident:
     """Of the newest sessions in view, a series a `by`, of `DIVIDED`."""
-    samples, cut, timeless, here = _samples(db, filters, by)
+    samples, looked_at, timeless, here = _samples(db, filters, by)
     times = sorted(sample.at for of_model in samples.values() for sample in of_model)
     if not times:
         return Incident("day", [], [], None, False, 0, by)
@@ -103,7 +104,7 @@ def incident(db: orm.Session, filters: Filters, by: str = "model") -> Incident:
         series.append(_series(f"{len(largest) - MOST_SERIES} others", rest, edges))
     timed = {model: [sample for sample in of_model if sample.has_time] for model, of_model in samples.items()}
     flag = change({model: of_model for model, of_model in timed.items() if of_model})
-    news = _news(db, by, here, times[older], times[-1])
+    news, cut = _news(db, by, here, looked_at, times[older], times[-1]), looked_at == MOST_SESSIONS
     return Incident(step, list(pairwise(edges)), series, flag, cut, timeless, by, news, times[older] if older else None)
 
 
@@ -212,15 +213,14 @@ def _series(model: str, samples: Sequence[Point], edges: Sequence[datetime]) -> 
     return Series(model, [(of, count) for of, count in points])
 
 
-def _news(db: orm.Session, by: str, here: Ids, start: datetime, end: datetime) -> list[tuple[datetime, str]]:
-    """Models, services, versions, and values of `by`, the latest: those whose sessions, were they spread over all the
-    time, would seldom all be so late. Of few sessions nothing is news."""
-    first, of = sa.func.min(Session.started_at), db.scalar(sa.select(sa.func.count()).select_from(here.subquery())) or 1
-    query = sa.select(FacetValue.name, FacetValue.value, first, sa.func.count()).join(
-        SessionFacet, FacetValue.id == SessionFacet.value_id
-    )
-    query = query.join(Session, Session.id == SessionFacet.session_id).group_by(FacetValue.name, FacetValue.value)
-    query = query.where(FacetValue.name.in_({*NEWS, by}), Session.id.in_(here), Session.started_at <= end)
+def _news(db: orm.Session, by: str, here: Ids, of: int, start: datetime, end: datetime) -> list[tuple[datetime, str]]:
+    """Models, services, versions, and values of `by`, the latest: those whose sessions, of which there are `of`, would
+    seldom all be so late, were they spread over all the time. Of few sessions nothing is news."""
+    first = sa.func.min(Session.started_at)
+    query = sa.select(FacetValue.name, FacetValue.value, first, sa.func.count()).select_from(SessionFacet)
+    query = query.join(FacetValue, FacetValue.id == SessionFacet.value_id).where(FacetValue.name.in_({*NEWS, by}))
+    query = query.join(Session, Session.id == SessionFacet.session_id).where(Session.started_at <= end)
+    query = query.where(unindexed(SessionFacet.session_id).in_(here)).group_by(FacetValue.name, FacetValue.value)
     begun = db.execute(query.having(first > start).order_by(first.desc()))
     late = (
         (when, f"new {name} {value}")
@@ -230,48 +230,56 @@ def _news(db: orm.Session, by: str, here: Ids, start: datetime, end: datetime) -
     return list(islice(late, MOST_NEWS))
 
 
-def _samples(db: orm.Session, filters: Filters, by: str) -> tuple[dict[str, list[Point]], bool, int, Ids]:
-    """By model, service, host or version, "" where none is named; whether there are more sessions than were looked at;
-    how many have no time; the ids of the sessions."""
+def _samples(db: orm.Session, filters: Filters, by: str) -> tuple[dict[str, list[Point]], int, int, Ids]:
+    """By model, service, host or version, "" where none is named; how many sessions were looked at, and how many of
+    them have no time; the ids of the sessions."""
     view = sessions.view(db, filters)
     newest = sa.select(Session.id, Session.happened_at, Session.started_at, Session.response_count).where(*view.where())
     newest = newest.order_by(Session.happened_at.desc(), Session.id.desc()).limit(MOST_SESSIONS)
     rows = db.execute(newest).all()
     ids = newest.with_only_columns(Session.id).subquery()
     here = sa.select(ids.c.id)
-    responses, failed = _of_models(db, here), _failed(db, filters, here, by)
-    names = {} if by == "model" else _names(db, by, here)
+    failed, names = _failed(db, filters, here, by), {} if by == "model" else _names(db, by, here)
+    of_models = _of_models(db, filters, here) if by == "model" or filters.model is not None else {}
     samples: dict[str, list[Point]] = defaultdict(list)
-    for session in rows:
-        named = responses[session.id]
-        if filters.model is not None:
-            named = Counter({filters.model: named[filters.model]})
-        elif by == "model":
-            named[""] = max(session.response_count - named.total(), failed.get((session.id, ""), (0, 0))[0])
-        of = session.response_count if filters.model is None else named.total()
-        counts = named if by == "model" else {names.get(session.id, ""): of}
+    for session_id, happened_at, started_at, response_count in rows:
+        counts = of_models.get(session_id, {})
+        if by != "model":
+            count = response_count if filters.model is None else sum(counts.values())
+            counts = {names.get(session_id, ""): count}
+        elif filters.model is None:
+            unnamed = max(response_count - sum(counts.values()), failed.get((session_id, ""), (0, None))[0])
+            counts = {**counts, "": unnamed}
         for name, count in counts.items():
-            failures, first = failed.get((session.id, name if by == "model" else ""), (0, None))
+            failures, first = failed.get((session_id, name if by == "model" else ""), (0, None))
             began = None if first is None else moment(first)
             if count:
-                has_time = session.started_at is not None
-                samples[name].append(Point(session.happened_at, count, min(failures, count), began, has_time))
-    timeless = sum(session.started_at is None and session.response_count > 0 for session in rows)
-    return samples, len(rows) == MOST_SESSIONS, timeless, here
+                samples[name].append(Point(happened_at, count, min(failures, count), began, started_at is not None))
+    return samples, len(rows), sum(row.started_at is None and row.response_count > 0 for row in rows), here
 
 
-def _of_models(db: orm.Session, here: Ids) -> dict[int, Counter[str]]:
-    """How many responses of each model each session has."""
-    responses: dict[int, Counter[str]] = defaultdict(Counter)
-    for session_id, model, count in facets.of_sessions(db, here, *(f"model {OURS} {verdict}" for verdict in VERDICTS)):
-        responses[session_id][model] += count
+def _values(db: orm.Session, here: Ids, *names: str) -> Iterator[tuple[int, str, int]]:
+    """Session, value and how often it has it under all of these names together, of each value."""
+    query = sa.select(SessionFacet.session_id, FacetValue.value, sa.func.sum(SessionFacet.count))
+    query = query.join(FacetValue, FacetValue.id == SessionFacet.value_id).where(FacetValue.name.in_(names))
+    query = query.where(unindexed(SessionFacet.session_id).in_(here))
+    rows = db.connection().execute(query.group_by(SessionFacet.session_id, FacetValue.value))
+    yield from ((session_id, value, int(count)) for session_id, value, count in rows)
+
+
+def _of_models(db: orm.Session, filters: Filters, here: Ids) -> dict[int, dict[str, int]]:
+    """How many responses each session has of each model, or of the one that the filters ask for."""
+    responses: dict[int, dict[str, int]] = defaultdict(dict)
+    for session_id, model, count in _values(db, here, *(f"model {OURS} {verdict}" for verdict in VERDICTS)):
+        if filters.model in (None, model):
+            responses[session_id][model] = count
     return responses
 
 
 def _names(db: orm.Session, by: str, here: Ids) -> dict[int, str]:
     """The service, host or version of each session, the one that it has most of."""
     most: dict[int, tuple[int, str]] = {}
-    for session_id, name, count in facets.of_sessions(db, here, by):
+    for session_id, name, count in _values(db, here, by):
         most[session_id] = max(most.get(session_id, (0, "")), (count, name))
     return {session_id: name for session_id, (_, name) in most.items()}
 
@@ -284,4 +292,4 @@ def _failed(db: orm.Session, filters: Filters, here: Ids, by: str) -> dict[tuple
     if filters.model is not None:
         query = query.where(FailedResponse.model == filters.model)
     grouped = query.group_by(FailedResponse.session_id, *([FailedResponse.model] if by == "model" else []))
-    return {(row[0], row[1]): (row[2], row[3]) for row in db.execute(grouped)}
+    return {(row[0], row[1]): (row[2], row[3]) for row in db.connection().execute(grouped)}

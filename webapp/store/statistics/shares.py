@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import erfc, exp, log, sqrt
 from typing import Any
@@ -13,7 +13,7 @@ from sqlalchemy import orm
 
 from webapp.contracts.contract import STATES
 from webapp.dumps.messages.metadata import NOT_IN_LOG
-from webapp.store.db.dialect import TookTooLong, within
+from webapp.store.db.dialect import TookTooLong, unindexed, within
 from webapp.store.failures.group_line import COLUMNS, NAMES, Rate, Spent, Z, rate, wilson
 from webapp.store.models import FacetValue, FailedResponse, Finding, Session, SessionFacet, Turn, TurnContract
 from webapp.store.sessions import facets, response_query, responses
@@ -100,7 +100,7 @@ def _student(freedom: int) -> float:
     return Z + (Z**3 + Z) / (4 * freedom) + (5 * Z**5 + 16 * Z**3 + 3 * Z) / (96 * freedom**2)
 
 
-LIMIT = 5.0
+LIMIT = 2.0
 """seconds"""
 MOST = 200
 _contract = sa.select(TurnContract.state).where(TurnContract.turn_id == Turn.id).scalar_subquery()
@@ -119,16 +119,21 @@ _FILTERED = {name: (name,) for name in BY} | {"day": ("since", "until")}
 """the filters that lead to what has a value"""
 
 
-def _summed(under: str, turn: Any, is_failed: sa.ColumnElement[bool]) -> list[sa.ColumnElement[Any]]:
-    """What responses cost as columns of a query that groups them, of which some failed."""
-    here = (FailedResponse.under == under, FailedResponse.session_id == turn.session_id)
-    columns: list[sa.ColumnElement[Any]] = []
+_at_home = sa.and_(
+    FailedResponse.under == HOME,
+    FailedResponse.session_id == Turn.session_id,
+    FailedResponse.turn_id == Turn.id,
+)
+_is_failed = sa.or_(FailedResponse.turn_id.is_not(None), Turn.recorded_failure.is_not(None))
+"""whether a response failed in production: one without a text is in no failure group"""
+
+
+def _summed() -> Iterator[sa.ColumnElement[Any]]:
+    """What failed responses cost as columns of a query that groups responses."""
     for column in COLUMNS:
-        of_turn = sa.select(column).where(*here, FailedResponse.turn_id == turn.id).scalar_subquery()
-        value = getattr(turn, column.key) if hasattr(turn, column.key) else of_turn
-        failed = sa.case((is_failed, value))
-        columns += [sa.func.sum(failed).label(column.key), sa.func.count(failed).label(f"{column.key}_said")]
-    return columns
+        failed = sa.case((_is_failed, getattr(Turn, column.key, column)))
+        yield sa.func.sum(failed).label(column.key)
+        yield sa.func.count(failed).label(f"{column.key}_said")
 
 
 def _spent_of(row: Any) -> Spent:
@@ -149,19 +154,19 @@ def groups(db: orm.Session, filters: Filters, by: str) -> list[dict[str, Any]]:
     """The largest first, days the newest first; at most 200. Raises `NotGrouped`.
 
     `failed` of all that have the value; `value` None stands for those without one; `filters` lead to them, None where
-    no filter does. `microseconds` is the mean of their parses under the profile, None where none was run, and `spent`
-    what the failed ones cost.
+    no filter does. `microseconds` is the mean of their parses under the profile, asked by strategy alone, None where
+    none was run, and `spent` what the failed ones cost.
     """
-    query, tests = response_query.query(db, filters)
+    is_by_parse = by == "strategy"
+    query, tests = response_query.query(db, filters, parsed=is_by_parse)
     if tests:
         raise NotGrouped("responses are not grouped under a search, a tool, an error or a finding")
     column = BY[by][1].label("value")
-    failed = sa.func.sum(sa.case((response_query.failed(), 1), else_=0)).label("failed")
-    view = responses.view_of(db, filters)
-    took = sa.func.avg(response_query.under.microseconds).label("took")
-    spent = _summed(HOME, Turn, response_query.failed())
-    query = query.with_only_columns(column, sa.func.count().label("of"), failed, took, *spent)
-    query = query.where(*view.where()).group_by(sa.literal_column("1"))
+    failed = sa.func.count(sa.case((_is_failed, 1))).label("failed")
+    took = (sa.func.avg(response_query.under.microseconds) if is_by_parse else sa.null()).label("took")
+    query = query.with_only_columns(column, sa.func.count().label("of"), failed, took, *_summed())
+    query = query.outerjoin(FailedResponse, _at_home).where(*responses.view_of(db, filters).where())
+    query = query.group_by(sa.literal_column("1"))
     order: Any = (sa.desc("value"),) if by == "day" else (sa.desc("of"), sa.asc("value").nulls_last())
     try:
         with within(db.connection(), LIMIT):
@@ -203,7 +208,7 @@ def card(db: orm.Session, view: View) -> tuple[list[dict[str, Any]], int]:
     query = sa.select(FacetValue.value, SessionFacet.session_id, SessionFacet.count)
     query = query.join(SessionFacet, SessionFacet.value_id == FacetValue.id).where(FacetValue.name == HELD)
     tallies: dict[tuple[str, str], dict[int, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
-    for value, session_id, count in db.execute(query.where(SessionFacet.session_id.in_(view.ids()))):
+    for value, session_id, count in db.execute(query.where(unindexed(SessionFacet.session_id).in_(view.ids()))):
         model, host, state = [*value.split(SEPARATOR), "", ""][:3]
         if state in STATES:
             tallies[model, host][session_id][state] += count
