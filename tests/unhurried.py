@@ -13,13 +13,18 @@ from argon2 import PasswordHasher
 from jinja2 import FileSystemBytecodeCache
 from werkzeug.routing import Rule
 
+from webapp import text_patterns
+from webapp.capture import loaded_code
+from webapp.dumps import budget
+from webapp.parsing.profiles import json_repair
 from webapp.store import search
 from webapp.store.accounts import accounts
 from webapp.store.compare import profile_results
+from webapp.store.jobs import failure_webhook
 from webapp.store.labels import queue
 from webapp.store.sessions import facets
 from webapp.store.statistics import shares
-from webapp.web import home_pages, templating
+from webapp.web import home_pages, login, templating
 
 LONG = 600.0
 """seconds"""
@@ -31,6 +36,9 @@ def be_unhurried() -> None:
     templating.OPTIONS["bytecode_cache"] = FileSystemBytecodeCache(pattern=f"fencepost-{compiler}-%s.cache")
     accounts._hasher = _cheap_hasher
     Rule._compile_builder = _builder  # type: ignore[method-assign]
+    budget.MOST_SECONDS = round(LONG)
+    text_patterns.SECONDS = json_repair.SECONDS = loaded_code.SAMPLE_SECONDS = LONG
+    login.TIMEOUT = failure_webhook.TIMEOUT = round(LONG)
     search.LIMIT = facets.LIMIT = queue.LIMIT = shares.LIMIT = shares.ZOMBIE_LIMIT = LONG
     profile_results.SECONDS = home_pages.AT_ONCE = LONG
 

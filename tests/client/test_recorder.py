@@ -132,7 +132,7 @@ def test_what_was_left_over_is_sent_by_the_next_recorder(url: str, spool: Path) 
             recorder.response("{}")
     assert len(list(spool.iterdir())) == 2
     (spool / "0-rubbish.jsonl").write_text("no recording\n")
-    with Recorder("next", url=url, spool=spool) as recorder:
+    with Recorder("next", url=url, spool=spool, exit_timeout=DEADLINE) as recorder:
         recorder.response("{}")
     assert {"left 0", "left 1", "next"} <= set(known(url))
     assert [path.name for path in spool.iterdir()] == ["0-rubbish.refused"]
@@ -141,7 +141,7 @@ def test_what_was_left_over_is_sent_by_the_next_recorder(url: str, spool: Path) 
 HOST = """
 import os, signal, sys
 from webapp.client import Recorder
-recorder = Recorder(sys.argv[2], url=sys.argv[3], spool=sys.argv[4])
+recorder = Recorder(sys.argv[2], url=sys.argv[3], spool=sys.argv[4], exit_timeout=120.0)
 for number in range(20):
     recorder.response(f"[{number}]")
 how = sys.argv[1]
@@ -198,7 +198,8 @@ def test_a_forked_process_records_nothing_and_hangs_nowhere(url: str, spool: Pat
 
 
 def test_an_exception_goes_through(url: str, spool: Path) -> None:
-    with pytest.raises(KeyError), Recorder("through", url=url, spool=spool) as recorder:
+    recorder = Recorder("through", url=url, spool=spool, exit_timeout=DEADLINE)
+    with pytest.raises(KeyError), recorder:
         recorder.response("{}")
         raise KeyError("mine")
     assert len(turns(url, "through")) == 1

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.pace import is_linear
 from webapp import jsontext
 from webapp.dumps.budget import BadDump
 from webapp.dumps.decoding import MAX_DEPTH, kind_of
@@ -274,9 +274,6 @@ def test_pieces_that_end_within_a_string_full_of_escapes_take_linear_time():
 
 @pytest.mark.parametrize("unclosed", ["/* ", '"\\'])
 def test_time_grows_no_faster_than_what_nothing_closes(unclosed: str) -> None:
-    times = []
-    for count in (1_000, 8_000):
-        start = time.process_time()
-        assert uncommented("// a\n{" + unclosed * count) is None
-        times.append(time.process_time() - start)
-    assert times[1] < 24 * times[0] + 0.03  # eight times the text; 64 where the time grows with its square
+    short, long = ("// a\n{" + unclosed * count for count in (1_000, 8_000))
+    assert uncommented(short) is uncommented(long) is None
+    assert is_linear(lambda: uncommented(short), lambda: uncommented(long), 8)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.exports import made
+from tests.pace import ends_within, is_linear
 from webapp.exports import base, redaction
 from webapp.exports.session import redacted
 
 SHORT, LONG = 3_000, 12_000
-"""characters; four times as many may take nine times as long (a busy machine pauses), nothing near sixteen"""
-FAST = 0.5
+"""characters"""
+QUICK = 0.5
 """seconds in which anything may be done"""
 TEXTS: dict[str, Callable[[int], str]] = {
     "a key and spaces": lambda size: "api_key" + " " * size,
@@ -56,28 +56,20 @@ def size_of(name: str, text: str, hide: redaction.Redactor | None) -> int:
     return sum(map(len, pieces))
 
 
-def seconds(of: Callable[[], object]) -> float:
-    """of this processor, whoever else works on it"""
-    begun = time.thread_time()
-    of()
-    return time.thread_time() - begun
-
-
 @pytest.mark.parametrize("how", REDACTORS)
 @pytest.mark.parametrize("text", TEXTS)
 def test_redaction_is_linear(text: str, how: str) -> None:
     hide = made.redactor(**REDACTORS[how])
     short, long = TEXTS[text](SHORT), TEXTS[text](LONG)
-    took = seconds(lambda: hide.spans(long))
-    assert took < FAST or took < 9 * seconds(lambda: hide.spans(short))
+    assert is_linear(lambda: hide.spans(short), lambda: hide.spans(long), LONG // SHORT, quick=QUICK)
 
 
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("name", SESSION_FORMATS + LABEL_FORMATS)
 def test_every_export_is_linear(name: str, text: str) -> None:
     hide = redaction.redactor(["k"], ["(.*)*(.*)*(.*)*x$"])
-    took = seconds(lambda: size_of(name, TEXTS[text](LONG), hide))
-    assert took < FAST or took < 9 * seconds(lambda: size_of(name, TEXTS[text](SHORT), hide))
+    short, long = TEXTS[text](SHORT), TEXTS[text](LONG)
+    assert is_linear(lambda: size_of(name, short, hide), lambda: size_of(name, long, hide), LONG // SHORT, quick=QUICK)
 
 
 def test_edits_over_many_hidden_strings_are_found_by_halving() -> None:
@@ -89,4 +81,4 @@ def test_edits_over_many_hidden_strings_are_found_by_halving() -> None:
     trace = {"attempts": [{"reason": None, "note": None, "error": None, "edits": edits}], "values": []}
     turn = made.turn("{}", home="fencepost")
     view = made.session(made.replace(turn, raw="k: [" + '"a' * (size // 2), home=trace, fencepost=None))
-    assert seconds(lambda: list(redacted(view, hide).turns)) < 5
+    assert ends_within(5.0, lambda: list(redacted(view, hide).turns))

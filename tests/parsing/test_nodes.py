@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.pace import is_linear
 from webapp.parsing import parse, profiles, words
 from webapp.parsing.drawing import nodes
 from webapp.parsing.edit import Edit, Span, apply, composed, places
@@ -122,14 +123,12 @@ def test_edits_of_an_edited_text_are_composed_to_edits_of_the_raw_one(text: str,
 
 
 def test_many_edits_over_many_are_composed_in_linear_time() -> None:
-    def seconds(count: int) -> float:
+    def composing(count: int) -> Callable[[], object]:
         first = [Edit("quotation_mark", Span(4 * at, 4 * at + 1), ">", "") for at in range(count)]
         second = [Edit("missing_comma", Span(3 * at, 3 * at), "", ",") for at in range(count)]
-        start = time.process_time()
-        composed(">a b" * count, Span(0, 4 * count), first, second)
-        return time.process_time() - start
+        return lambda: composed(">a b" * count, Span(0, 4 * count), first, second)
 
-    assert any(seconds(60_000) / min(seconds(6_000) for _ in range(3)) < 30 for _ in range(3))
+    assert is_linear(composing(6_000), composing(60_000), 10)
 
 
 RAW = "Sure:\n{'tool': 'run', 'n': 1,}}\nand {x}"

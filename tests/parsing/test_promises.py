@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import random
 import re
-import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.pace import is_linear
 from tests.parsing import _cases
 from tests.parsing.promises import PIECES, keeps_its_promises
 from webapp.parsing import Trace, parse
@@ -167,15 +167,7 @@ GROWTH = {
 @pytest.mark.parametrize("name", GROWTH)
 def test_time_grows_no_faster_than_the_text(name: str) -> None:
     short, long = GROWTH[name](2_000), GROWTH[name](20_000)
-    # ten times the text; 100 where the time grows with its square; what is disturbed is measured again
-    assert any(seconds(long) / min(seconds(short) for _ in range(3)) < 50 for _ in range(3))
-
-
-def seconds(raw: str) -> float:
-    """Of processor time that a parse takes."""
-    start = time.process_time()
-    parse(raw)
-    return time.process_time() - start
+    assert is_linear(lambda: parse(short), lambda: parse(long), 10)
 
 
 def test_documents_are_read_where_looking_ahead_is_used_up() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.dumps.conftest import gather
+from tests.pace import is_linear
 from webapp.dumps.formats.windlass import decoded
 from webapp.dumps.records import UnknownFormat
 
@@ -153,13 +154,12 @@ ENDS = {"empty lines": "c\n", "empty lines of a set": 'b\\n\\nAssistant: c"}\n'}
 
 @pytest.mark.parametrize("name", PIECES)
 def test_time_grows_no_faster_than_the_text(got, name: str) -> None:
-    times = []
-    for size in (5_000, 40_000):
+    def reading(size: int) -> Callable[[], Any]:
         written = STARTS.get(name, "") + PIECES[name] * (size // len(PIECES[name])) + ENDS.get(name, "")
-        start = time.process_time()
-        assert got(written, "chat.md").only[0].kind == "prompt"
-        times.append(time.process_time() - start)
-    assert times[1] < 24 * times[0] + 0.03  # eight times the text; 64 where the time grows with its square
+        return lambda: got(written, "chat.md").only[0]
+
+    assert reading(5_000)().kind == "prompt"
+    assert is_linear(reading(5_000), reading(40_000), 8)
 
 
 def test_settings_are_no_chat(got) -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import time
+import itertools
+from functools import partial
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.pace import ends_within, is_linear
 from webapp.parsing import parse, profiles
 from webapp.parsing.edit import apply
 from webapp.parsing.profiles import json_repair
 
 LONG = 2_000
-SECONDS = 0.4  # of processor time; unloaded, the slowest takes 0.05, and what is quadratic takes 0.6
+QUICK = 0.4  # seconds of processor time; unloaded, the slowest takes 0.05, and what is quadratic takes 0.6
 NAMES = [name for name in profiles() if name != "fencepost"]  # which its own tests hold to more than this
 BRICKS = {
     "openers": "{",
@@ -52,43 +54,40 @@ STARTS = {"": "", "an opened fence": "```json{", "a key": '{"a": "'}
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("start", STARTS)
 def test_long_texts_take_linear_time(name: str, start: str) -> None:
-    slow = {}
     for what, brick in BRICKS.items():
-        raw = STARTS[start] + brick * (LONG // len(brick))
-        started = time.process_time()
-        trace = parse(raw, name)
-        slow[what] = time.process_time() - started
-        assert trace.profile == name
-    assert max(slow.values()) < SECONDS, {what: seconds for what, seconds in slow.items() if seconds > SECONDS / 3}
+        short, long = (STARTS[start] + brick * (size // len(brick)) for size in (LONG // 4, LONG))
+        assert is_linear(partial(parse, short, name), partial(parse, long, name), 4, quick=QUICK), what
 
 
 @pytest.mark.parametrize("what", ["quotes", "fences", "arrays", "openers"])
 def test_the_library_is_stopped_in_time(what: str) -> None:
     """Behind the beginning that slows it most."""
-    assert seconds_of_the_library("{" * 99 + BRICKS[what] * 20_000, 20_000) < 2.0
+    assert ends_within(2.0, lambda: is_stopped("{" * 99 + BRICKS[what] * 20_000, 20_000))
 
 
 def test_a_long_text_has_no_more_time_than_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By what takes it longest, one string that holds quotes; for a tenth of the time."""
-    monkeypatch.setattr(json_repair, "SECONDS", json_repair.SECONDS / 10)
-    assert seconds_of_the_library('{"code": "' + "x = 'y'\n" * 100_000, 800_000) < 1.0
+    """By what takes it longest, one string that holds quotes; each look at the clock is a second later."""
+    clock = itertools.count()
+    monkeypatch.setattr(json_repair, "SECONDS", 5.0)
+    monkeypatch.setattr(json_repair, "thread_time", lambda: next(clock))
+    is_stopped('{"code": "' + "x = 'y'\n" * 100_000, 800_000)
+    assert next(clock) == 7
 
 
-def seconds_of_the_library(text: str, length: int) -> float:
-    """of processor time, until it is stopped"""
-    started = time.process_time()
+def is_stopped(text: str, length: int) -> None:
     assert parse(text[:length], "json-repair").exhausted
-    return time.process_time() - started
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("gap", [" ", "\n", "\u3000"])
 def test_a_fence_and_many_spaces(name: str, gap: str) -> None:
     """Report 003's pattern took 35 s on 4,000 of them."""
-    started = time.process_time()
-    parse("```json" + gap * LONG, name)
-    parse("```json" + gap * LONG + "{" + gap * LONG + "x``` " + gap * LONG, name)
-    assert time.process_time() - started < SECONDS
+
+    def read(size: int) -> None:
+        parse("```json" + gap * size, name)
+        parse("```json" + gap * size + "{" + gap * size + "x``` " + gap * size, name)
+
+    assert is_linear(partial(read, LONG // 4), partial(read, LONG), 4, quick=QUICK)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -168,7 +168,7 @@ def test_a_slow_provider_holds_two_requests_and_is_then_left_alone(
 
     def slow(*_arguments: Any, **_more: Any) -> Any:
         asked.append(1)
-        go_on.wait(20)
+        go_on.wait(300)
         raise requests.ConnectTimeout
 
     monkeypatch.setattr(requests.Session, "request", slow)
@@ -186,6 +186,5 @@ def test_a_provider_that_drips_or_floods_is_left(
 ) -> None:
     monkeypatch.setattr(login, "TIMEOUT", 1)
     at_home.padding, at_home.pieces, at_home.pause = padding, pieces, pause
-    since = time.monotonic()
     assert guarded.test_client().get("/login/oidc").status_code == 502
-    assert time.monotonic() - since < 0.5 * pieces * (pause or 1) and at_home.sent < 60 * 2**20
+    assert at_home.sent < pieces * len(padding) / 10
