@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,6 +17,23 @@ from webapp.parsing.trace import Attempt
 SURROGATE = re.compile("[\ud800-\udfff]")
 NO_UTF8 = "ValidationError: a text that is no UTF-8: no call is given"
 _NAME = re.compile(r'"name"\s*:\s*"([^"]*)"')
+
+
+def _typed(opener: re.Match[str], text: str) -> Any:
+    """What is not marked as a text by the second group is JSON, or a text where it is no JSON."""
+    try:
+        return text if opener[2] == "true" else json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+VALUES: Mapping[str, Callable[[re.Match[str], str], Any]] = {
+    "text": lambda _opener, text: text,
+    "stripped": lambda _opener, text: text.strip(),
+    "unwrapped": lambda _opener, text: text.removeprefix("\n").removesuffix("\n"),
+    "typed": _typed,
+}
+"""What makes the value of a parameter."""
 
 
 @dataclass
@@ -42,15 +60,15 @@ class ParameterPairs:
     """`opener` ends where a value begins, and `closer` is the first one behind it.
 
     Without `between` the first group of `opener` that found something is the name; with it, what stands until there.
-    `key` makes the key of it, `value` the value of what `opener` found and of the text. Without `nameless` a pair that
-    has no key is left out.
+    That is the key, with `strips_keys` without white space round it; `value` makes the value of what `opener` found and
+    of the text. Without `nameless` a pair that has no key is left out.
     """
 
     opener: re.Pattern[str]
     closer: re.Pattern[str]
-    value: Callable[[re.Match[str], str], Any] = lambda _opener, text: text
+    value: Callable[[re.Match[str], str], Any]
     between: re.Pattern[str] | None = None
-    key: Callable[[str], str] = str
+    strips_keys: bool = False
     nameless: bool = True
 
     def read(self, text: str) -> dict[str, Any]:
@@ -66,7 +84,7 @@ class ParameterPairs:
             if not head or not closer:
                 return
             name = text[opener.end() : head.start()] if self.between else next(filter(None, opener.groups()), "")
-            if (key := self.key(name)) or self.nameless:
+            if (key := name.strip() if self.strips_keys else name) or self.nameless:
                 yield key, self.value(opener, text[head.end() : closer.start()])
             at = closer.end()
 
@@ -79,14 +97,14 @@ class Grammar:
     is as any text, which counts in the states name and args.
     `also` are words that move nothing anywhere, but hide those that stand in them.
     `pairs` finds the arguments; without them they are JSON, which the caller gets as a text.
-    `name` makes the name of what is written, none where it is no name.
+    `name` finds the name at the beginning of what is written, as its group, or none; without it all of it is the name.
     `first`: of the arguments the first JSON value counts; and what is written is the name, even nothing.
     """
 
     moves: str
     also: str = ""
     pairs: ParameterPairs | None = None
-    name: Callable[[str], str] = str
+    name: re.Pattern[str] | None = None
     first: bool = False
     table: dict[tuple[str, str], tuple[str, str]] = field(init=False, default_factory=dict)
 
@@ -123,13 +141,19 @@ class Grammar:
 
     def named(self, call: CallSpan, raw: str) -> str:
         """The name of a call; where none is written, one that stands in its arguments."""
-        name = self.name(call.name)
+        name = self._name(call.name)
         if name or self.first:
             return name
         if not call.arguments:
             return call.name
         inside = _NAME.search(raw, *call.arguments)
-        return (self.name(inside[1]) or inside[1]) if inside else ""
+        return (self._name(inside[1]) or inside[1]) if inside else ""
+
+    def _name(self, written: str) -> str:
+        if self.name is None:
+            return written
+        match = self.name.match(written)
+        return (match and match[1]) or ""
 
     def read(self, tracer: Tracer) -> None:
         """Give every call whose name is known; one that the server refuses takes the others with it."""

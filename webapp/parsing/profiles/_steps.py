@@ -21,7 +21,9 @@ Step = Callable[[Tracer], bool]
 """Tries one reading of the whole text; whether that decided, be it with a value or with a refusal."""
 Check = Callable[[Any], str]
 """what is wrong with a value; empty where nothing is"""
-Rule = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
+Change = tuple[Callable[[Any], Any], str]
+"""what makes another value of one, or gives the same one; and a note on that"""
+Rule = tuple[re.Pattern[str], str]
 """a pattern and what `re.sub` puts in the place of each match"""
 BRACE = re.compile("[{}]")
 _decoder = json.JSONDecoder()
@@ -131,6 +133,23 @@ def give_calls(tracer: Tracer, attempts: Iterable[Attempt]) -> None:
         tracer.reject("tagged", whole(tracer.raw), "no call begins in it: plain text")
 
 
+def give_behind(
+    begins: str, tracer: Tracer, attempts: Iterable[Attempt], *, all_or_none: bool = False, strategy: str = "tagged"
+) -> None:
+    """As `give`; a text without `begins` is plain text, and one that has it and no complete call is lost."""
+    begin = tracer.raw.find(begins)
+    if begin < 0:
+        tracer.reject(strategy, whole(tracer.raw), f"no {_in_words(begins)}: plain text")
+        return
+    give(tracer, attempts, all_or_none=all_or_none)
+    if not tracer.attempts:
+        tracer.fail(strategy, Span(begin, len(tracer.raw)), "no complete call: none is given, this text is lost")
+
+
+def _in_words(begins: str) -> str:
+    return begins.replace("\n", " at the end of a line")
+
+
 def reader(
     name: str, begins: str, source: str, *, all_or_none: bool = False, strategy: str = "tagged", **fields: Any
 ) -> Callable[[Callable[[Tracer], Iterable[Attempt]]], Described]:
@@ -138,19 +157,11 @@ def reader(
 
     A text without `begins` is plain text. With `all_or_none` a call that fails takes the others with it.
     """
-    words = begins.replace("\n", " at the end of a line")
-    plain = f"Without {words} the response is plain text{_IF_ONE_FAILS if all_or_none else '.'}"
+    plain = f"Without {_in_words(begins)} the response is plain text{_IF_ONE_FAILS if all_or_none else '.'}"
 
     def profile(tries: Callable[[Tracer], Iterable[Attempt]]) -> Described:
         def parser(tracer: Tracer) -> None:
-            begin = tracer.raw.find(begins)
-            if begin < 0:
-                tracer.reject(strategy, whole(tracer.raw), f"no {words}: plain text")
-                return
-            give(tracer, tries(tracer), all_or_none=all_or_none)
-            if not tracer.attempts:
-                lost = "no complete call: none is given, this text is lost"
-                tracer.fail(strategy, Span(begin, len(tracer.raw)), lost)
+            give_behind(begins, tracer, tries(tracer), all_or_none=all_or_none, strategy=strategy)
 
         text = (tries.__doc__ or "").replace("\n\n", f"\n\n{plain} ", 1) + f"\n\nSource: {source}."
         return described(name, SERVERS, text, **{"roots": "all", **fields})(parser)
@@ -191,12 +202,31 @@ def empty(spaces: str | None = "") -> Step:
     return step
 
 
-def loads(*rules: Rule, check: Check | None = None, strict: bool = True, finite: bool = False) -> Step:
-    """Decode the whole text after the rules, each in turn; refused where `check` says what is wrong with the value."""
+def in_turn(tracer: Tracer, steps: Iterable[Step]) -> None:
+    """Try each step, until one has decided."""
+    any(step(tracer) for step in steps)
+
+
+def loads(
+    *rules: Rule,
+    check: Check | None = None,
+    make: Change | None = None,
+    strict: bool = True,
+    finite: bool = False,
+    offers: bool = True,
+) -> Step:
+    """Decode the whole text after the rules, each in turn, as `Tracer.attempt` does.
+
+    Of the value that `make` gives for another one it is the result; what `check` says is wrong is refused.
+    """
 
     def step(tracer: Tracer) -> bool:
         span = whole(tracer.raw)
-        attempt = tracer.attempt("whole", span, edits_of(tracer.raw, span, rules), strict=strict, finite=finite)
+        edits = edits_of(tracer.raw, span, rules)
+        attempt = tracer.attempt("whole", span, edits, strict=strict, finite=finite, offers=offers)
+        if attempt.ok and make and (value := make[0](attempt.value)) is not attempt.value:
+            tracer.amend(attempt, outcome="rejected", reason=make[1])
+            attempt = rewritten(tracer, "derived", span, value, make[1])
         return attempt.ok and checked(tracer, attempt, check)
 
     return step
@@ -211,19 +241,6 @@ def checked(tracer: Tracer, attempt: Attempt, check: Check | None) -> bool:
     return True
 
 
-def made(change: Callable[[Any], Any], note: str, *, strict: bool = True) -> Step:
-    """Decode the whole text; where `change` makes another value of it, that is the result."""
-
-    def step(tracer: Tracer) -> bool:
-        attempt = tracer.attempt("whole", whole(tracer.raw), strict=strict)
-        if attempt.ok and (value := change(attempt.value)) is not attempt.value:
-            attempt = tracer.amend(attempt, outcome="rejected", reason=note)
-            attempt = rewritten(tracer, "derived", whole(tracer.raw), value, note)
-        return choose_if_ok(tracer, attempt)
-
-    return step
-
-
 def edits_of(raw: str, span: Span, rules: Sequence[Rule]) -> list[Edit]:
     """What the rules change at `span`, each in the text that the one before it left. Linear in the text for each."""
     edits: list[Edit] = []
@@ -233,10 +250,10 @@ def edits_of(raw: str, span: Span, rules: Sequence[Rule]) -> list[Edit]:
     return edits
 
 
-def _changes(text: str, pattern: re.Pattern[str], new: str | Callable[[re.Match[str]], str]) -> Iterator[Edit]:
+def _changes(text: str, pattern: re.Pattern[str], new: str) -> Iterator[Edit]:
     """Where each match changes something, without what stands at both ends of it before and after."""
     for match in pattern.finditer(text):
-        old, by = match[0], new(match) if callable(new) else match.expand(new)
+        old, by = match[0], match.expand(new)
         same = next((at for at, (a, b) in enumerate(zip(old, by, strict=False)) if a != b), None)
         prefix = min(len(old), len(by)) if same is None else same
         right = 0

@@ -12,16 +12,6 @@ from webapp.parsing.profiles._about import BY_HAND, described
 from webapp.parsing.profiles._steps import WHITE, balanced, between, choose_if_ok, whole
 
 
-@described("direct", BY_HAND)
-def direct(tracer: Tracer) -> None:
-    """Plain `json.loads` over the whole response, and nothing else.
-
-    Decodes the whole response with Python's json.loads, once. White space around the JSON is allowed, anything else
-    fails: it shows the result of a program that expects JSON only.
-    """
-    choose_if_ok(tracer, tracer.attempt("whole", whole(tracer.raw)))
-
-
 @described("strip-fences", BY_HAND)
 def strip_fences(tracer: Tracer) -> None:
     """Most common hand-written parser: strips white space and ``` fences around the response, then `json.loads`.
@@ -51,16 +41,6 @@ def first_to_last_brace(tracer: Tracer) -> None:
         tracer.reject("outermost", whole(tracer.raw), "no { with a } behind it")
     else:
         choose_if_ok(tracer, tracer.attempt("outermost", span))
-
-
-@described("native", BY_HAND)
-def native(tracer: Tracer) -> None:
-    """A program that takes calls from its model's API alone and parses no text; a text that is JSON is shown as that.
-
-    Agents such as Claude Code, Codex and Gemini CLI take calls from their model's API, and show its texts to people: a
-    call that is written in a text is lost. The arguments of a native call must be JSON as they are.
-    """
-    choose_if_ok(tracer, tracer.attempt("whole", whole(tracer.raw), offers=False))
 
 
 @described("master-before", report="002")
@@ -224,4 +204,4 @@ def _fixed(tracer: Tracer, span: Span, number: str, label: str, failed: str) -> 
     choose_if_ok(tracer, tracer.amend(attempt, note=note))
 
 
-plugins = (direct, strip_fences, first_to_last_brace, native, master_before, master_scored, four_tier)
+plugins = (strip_fences, first_to_last_brace, master_before, master_scored, four_tier)

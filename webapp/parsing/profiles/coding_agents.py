@@ -10,7 +10,7 @@ from typing import Any
 from webapp.parsing.edit import Span, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import AGENTS, described
-from webapp.parsing.profiles._grammar import ParameterPairs
+from webapp.parsing.profiles._grammar import VALUES, ParameterPairs
 from webapp.parsing.profiles._steps import WHITE, Unreadable, derived, whole
 
 _COMMAND = re.compile(r"```mswea_bash_command\s*\n(.*?)\n```", re.DOTALL)
@@ -42,8 +42,8 @@ _AROUND = (
     re.compile(r"<tool_call>\s*(?=<function=)"),
     re.compile(r"(?<=</function>)\s*</tool_call>"),
 )
-_FUNCTION = ParameterPairs(re.compile(r"<function=([^>]+)>\n?"), re.compile("</function>"))
-_PARAMETER = ParameterPairs(re.compile("<parameter=([^>]+)>"), re.compile("</parameter>"), lambda _, text: text.strip())
+_FUNCTION = ParameterPairs(re.compile(r"<function=([^>]+)>\n?"), re.compile("</function>"), VALUES["text"])
+_PARAMETER = ParameterPairs(re.compile("<parameter=([^>]+)>"), re.compile("</parameter>"), VALUES["stripped"])
 _TWICE = re.compile(r"<parameter=([a-zA-Z0-9_]+)=([^<]*)</parameter>")
 
 

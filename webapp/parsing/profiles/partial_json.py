@@ -137,21 +137,6 @@ def by_partial_json(*, numbers: bool, dropped: str = "") -> Step:
     return step
 
 
-@described("partial-json", LIBRARIES, original="TypeScript")
-def partial_json(tracer: Tracer) -> None:
-    """partial-json (npm): a reader that gives what it has where the text ends, and where it meets anything else.
-
-    1. Reads from the first character on; prose before the JSON is an error. 2. At the end of the text strings are
-    closed, true, false and null completed, lists and objects given as far as they go. 3. The same happens at anything
-    else that is no JSON: what an object or a list held until there is its value, and reading goes on behind it. Commas
-    may be missing, any character stands for a colon. 4. What stands behind the value is ignored. The assignment to a
-    key __proto__ is lost.
-
-    Source: partial-json 0.1.7 (npm), dist/index.js, parse. Nested more than 300 deep is not read.
-    """
-    by_partial_json(numbers=True, dropped="__proto__")(tracer)
-
-
 @described("partial-json-parser", LIBRARIES, revision=4, calls=("partial-json-parser",))
 def partial_json_parser(tracer: Tracer) -> None:
     """partial-json-parser (Python): what is open where the text ends is closed, and json.loads.
@@ -218,22 +203,11 @@ def no_prototype(value: Any) -> str:
     return ""
 
 
-@described("vercel-ai", LIBRARIES, original="TypeScript")
-def vercel_ai(tracer: Tracer) -> None:
-    """The Vercel AI SDK's `parsePartialJson`: JSON.parse, and again after completing a cut end.
-
-    1. JSON.parse of the whole response. 2. If that fails, a walk through it that keeps what could begin a JSON value,
-    drops the text after the last valid character, completes true, false and null, closes strings, objects and lists,
-    and JSON.parse once more. A key __proto__, or constructor with prototype in it, is refused. Prose before the JSON
-    ends it; prose after it is not removed.
-
-    Source: ai 7.0.173, src/util/parse-partial-json.ts and fix-json.ts.
-    """
-    everything = whole(tracer.raw)
-    first = tracer.attempt("whole", everything, finite=True)
-    if not first.ok or not checked(tracer, first, no_prototype):
-        second = tracer.attempt("whole", everything, _Walk(tracer.raw).completion(), finite=True)
-        tracer.truncated = second.ok and checked(tracer, second, no_prototype)
+def by_completion(tracer: Tracer) -> bool:
+    """The step of the Vercel AI SDK that decodes what its walk keeps of a text, with what completes it."""
+    attempt = tracer.attempt("whole", whole(tracer.raw), _Walk(tracer.raw).completion(), finite=True)
+    tracer.truncated = attempt.ok and checked(tracer, attempt, no_prototype)
+    return tracer.truncated
 
 
 @dataclass
@@ -291,4 +265,4 @@ class _Walk:
             self.at += 1
 
 
-plugins = (partial_json, partial_json_parser, vercel_ai)
+plugins = (partial_json_parser,)

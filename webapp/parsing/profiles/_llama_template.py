@@ -9,7 +9,7 @@ from typing import Any
 
 from webapp.parsing.edit import Edit, Span
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._steps import Refused, derived, reader, whole
+from webapp.parsing.profiles._steps import Refused, derived, give_behind, whole
 from webapp.parsing.trace import Attempt
 
 _TEXT = r'"(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+'
@@ -84,6 +84,15 @@ class Template:
     wraps: bool = False
     several: bool = False
 
+    def read(self, tracer: Tracer) -> None:
+        """Give every call; what does not fit makes the request fail."""
+        give_behind(self.begin, tracer, self.calls(tracer))
+
+    @property
+    def begin(self) -> str:
+        """What stands where a call begins."""
+        return self.opener or "{"
+
     def calls(self, tracer: Tracer) -> Iterator[Attempt]:
         """One a call, also one that is cut off. Raises `Refused`. Linear."""
         raw, at = tracer.raw, self._first(tracer.raw)
@@ -106,7 +115,7 @@ class Template:
         """Where the first call opens; -1 where none does."""
         at = _white(raw, 0)
         thoughts = raw.find("</think>", at) if self.thinks and raw.startswith("<think>", at) else at
-        return raw.find(self.opener or "{", thoughts) if thoughts >= 0 else -1
+        return raw.find(self.begin, thoughts) if thoughts >= 0 else -1
 
     def _call(self, tracer: Tracer, at: int) -> Generator[Attempt, None, int]:
         """A call, and where the white space behind it ends."""
@@ -136,39 +145,3 @@ def _given(tracer: Tracer, span: Span, name: str, other: Any) -> Attempt:
     if other and text[0] != "{":
         return derived(tracer, span, other, note)
     return tracer.attempt("tagged", span, [] if text[:1] == "{" else [Edit("rewrite", span, text, "{")], note=note)
-
-
-_LLAMA_CPP = "llama-cpp-python 0.3.36, which holds llama.cpp's common/chat-auto-parser-generator.cpp"
-_QWEN3 = Template("<tool_call>\n", "</tool_call>", '"arguments"', thinks=True, several=True)
-_LLAMA3 = Template("", "", '"parameters"', wraps=True)
-
-
-@reader("llama-cpp-qwen3", "<tool_call>\n", _LLAMA_CPP)
-def llama_cpp_qwen3(tracer: Tracer) -> Iterator[Attempt]:
-    """llama.cpp with Qwen3's chat template: JSON in <tool_call> lines; what does not fit makes the request fail.
-
-    1. Thoughts in front are skipped; without a <think> they are text. 2. Behind <tool_call> and a line feed stand one
-    or more objects with commas between, each of "name" and "arguments" in this order and nothing else; raw line feeds
-    in texts pass. 3. Nothing but white space may stand behind </tool_call>, or another <tool_call>: prose there, as
-    any other mistake, refuses the whole response, also the calls before; only a stream has given them by then. 4. What
-    is cut off is no mistake: the call is given with its arguments as far as they came, { without any, which is shown
-    here as a failure. 5. Arguments that are no object become {}. Any name counts as declared here; with one that is not
-    the request fails too. The templates of Qwen2.5 and Hermes 2 Pro read the same, but know no thoughts.
-    """
-    return _QWEN3.calls(tracer)
-
-
-@reader("llama-cpp-llama3", "{", _LLAMA_CPP)
-def llama_cpp_llama3(tracer: Tracer) -> Iterator[Attempt]:
-    """llama.cpp with Llama 3.1's chat template: the first brace begins a call, or makes the request fail.
-
-    1. At the first { stands an object of "name" and "parameters" in this order, perhaps behind "type": "function", and
-    nothing else; raw line feeds in texts pass. 2. Nothing may stand behind it: prose, a second call and any { that
-    begins no call refuse the whole response. 3. What is cut off is no mistake: the call is given with its parameters as
-    far as they came, { without any, which is shown here as a failure. 4. Parameters that are no object become {}. Any
-    name counts as declared here; with one that is not the request fails too.
-    """
-    return _LLAMA3.calls(tracer)
-
-
-plugins = (llama_cpp_llama3, llama_cpp_qwen3)
