@@ -50,7 +50,7 @@ def fetch(releases: Iterable[tuple[str, str]], *options: str) -> str:
     with TemporaryDirectory(prefix=".wheels-", dir=FOLDER) as partial:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", *options]
         command += ["--dest", partial, *(f"{name}=={version}" for name, version in missing.values())]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             return done.stderr.strip()[-300:]
         for file in Path(partial).glob("*.whl"):
@@ -203,9 +203,9 @@ def members(distribution: str, version: str, *names: str) -> Path:
 def ran(command: list[str], what: str) -> None:
     """Run what fetches a release; skipped where it fails."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     except subprocess.TimeoutExpired:
-        not_here(f"{what} cannot be had: no answer in two minutes")
+        not_here(f"{what} cannot be had: no answer in five minutes")
     if done.returncode:
         not_here(f"{what} cannot be had: {done.stderr.strip()[-300:]}")
 

@@ -44,6 +44,7 @@ from webapp.parsing.profiles._about import RESTATED, SERVERS
 
 Parser = Callable[[str], Any]
 SEED = 20261122
+pytestmark = pytest.mark.timeout(600)  # a parser is compiled, which takes minutes on a busy machine
 
 
 def texts(shared: Path) -> list[str]:

@@ -19,6 +19,7 @@ from tests.parsing.profiles.test_released import release_of
 from webapp.parsing.released import held_releases
 
 SIZES = ("1", "7", "whole")
+pytestmark = pytest.mark.timeout(600)  # a parser is compiled, which takes minutes on a busy machine
 
 
 def measured(name: str, texts: list[str]) -> dict[str, dict[str, int]]:
