@@ -75,6 +75,8 @@ class Format:
     """the profile that every program that writes this format parses with, where there is one: `NATIVE` reads no text"""
     surest: int = 100
     """the highest that `sniff` gives: who is surer already leaves it unasked"""
+    read_by: str = ""
+    """what to say of the names by which answers were found, where nothing else says who wrote them"""
     by_key: bool = False
     """whether a key of its entries names their session, where they have one: `keys` shows which (see `session_keys`)"""
     session_key: str | None = None
@@ -196,8 +198,7 @@ class Format:
         conversation, unread = self.conversation(context), UnreadTexts()
         yield from linked(self.sided_turns(entries, conversation, unread))
         yield from unread.problems()
-        if unfinished := conversation.unfinished():
-            yield Problem("the end of the session", unfinished)
+        yield from (Problem("the end of the session", words) for words in conversation.at_the_end(self.read_by))
 
     def sided_turns(
         self, entries: Iterable[Entry | Problem], conversation: Conversation, unread: UnreadTexts

@@ -40,8 +40,8 @@ class Declaring(Conversation):
 
     said: set[str] = field(default_factory=set)
     called: set[str] = field(default_factory=set)
-    first: dict[tuple[str | None, int], int] = field(default_factory=dict)
-    """the entry in which all of this was said first under an id"""
+    first: dict[int, int] = field(default_factory=dict)
+    """the entry in which all of this was said first under an id, by their hash"""
     branch_of: dict[str, int | None] = field(default_factory=dict)
     continued: set[str] = field(default_factory=set)
     branch_count: int = 0
@@ -269,6 +269,8 @@ def branched(turns: list[Turn], entry: dict[str, Any], paths: list[str], convers
 
 def repeated(turns: list[Turn], ident: str | None, conversation: Declaring) -> list[Turn]:
     """The turns, marked where an entry of the same id said all of it before."""
-    key = (ident, hash(tuple(turn.raw for turn in turns)))
+    if ident is None or not any(turn.raw for turn in turns):
+        return turns
+    key = hash((ident, *((turn.kind, turn.raw) for turn in turns)))
     first = conversation.first.setdefault(key, conversation.entry)
     return turns if first == conversation.entry else each_with(turns, duplicate_of=first)

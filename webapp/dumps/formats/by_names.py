@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -139,22 +137,11 @@ _SHOWN = 50
 """items of a list that show whether answers are in it"""
 
 
-@dataclass(slots=True)
-class _Guessed(Conversation):
-    keys: Counter[str] = field(default_factory=Counter)
-    """those under which answers were found, each named once, and how many"""
-
-    def unfinished(self) -> str | None:
-        listed = ", ".join(f"`{key}` ({count:,})" for key, count in self.keys.most_common(5))
-        name = "name" if len(self.keys) == 1 else "names"
-        return f"no known shape: answers are read by the {name} {listed}; else use --map raw=…" if listed else None
-
-
 class NamedAnswers(Format):
     called = "named_answers"
     shapes = 'any JSON whose keys name what a model answered ("llm_output", "bot_reply", "generated_text")'
     surest = _OF_CALLS
-    conversation_type = _Guessed
+    read_by = "no known shape: answers are read by the {}; else use --map raw=…"
     times = _TIMES
     by_key = True
 
@@ -194,10 +181,10 @@ class NamedAnswers(Format):
             yield from problems if len(parts) > 1 else ()
             yield from parts if len(parts) > 1 else [session]
 
-    def read_entry(self, entry: dict[str, Any], conversation: _Guessed) -> list[Turn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         entry_texts = list(_once(_spoken(_as_written(list(named_texts(entry))))))
         turns = [placed for named_text in entry_texts for placed in named_turns(named_text, conversation)]
-        conversation.keys.update(_place(named) for named in entry_texts if named.side in ("assistant", "call"))
+        conversation.names.update(_place(named) for named in entry_texts if named.side in ("assistant", "call"))
         model = first_text(entry, "model", "model_name", "model_id")
         turns = with_usage(turns, entry.get("usage") or entry)
         if isinstance(entry.get("error"), str) and "assistant" not in {named.side for named in entry_texts}:

@@ -8,10 +8,9 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
-from webapp.dumps.declared_rules import Declaring
+from webapp.dumps.declared_rules import Declaring, repeated
 from webapp.dumps.documents import grouped
 from webapp.dumps.messages.turns import (
-    each_with,
     error_turns,
     event_turns,
     message_turns,
@@ -21,20 +20,17 @@ from webapp.dumps.messages.turns import (
 )
 from webapp.dumps.records import Kind, Turn, changed
 from webapp.dumps.values import as_object, first_text, id_text, moment, text
-from webapp.jsontext import text_hash
 
 _NO_MODEL = "<synthetic>"
 """the model of what Claude Code itself says in the assistant's place"""
 _REMEMBERED = 100_000
-"""How many messages and blocks are remembered; what is logged again is logged again soon."""
+"""How many messages are remembered; what is logged again is logged again soon."""
 
 
 @dataclass(slots=True)
 class _Transcript(Declaring):
     counted: dict[str, dict[str, Any]] = field(default_factory=dict)
     """how much of each message's usage was counted"""
-    blocks: dict[int, int] = field(default_factory=dict)
-    """the entry in which a block of a message came first, by a hash; a message that grows is written again"""
     chains: dict[str, int] = field(default_factory=dict)
     """the sidechain that a line, or an agent, belongs to"""
     chain_count: int = 0
@@ -54,8 +50,7 @@ class ClaudeCode(Declared):
 
     def read_entry(self, entry: dict[str, Any], conversation: _Transcript) -> list[Turn]:  # type: ignore[override]
         line = _of_subagent(entry)
-        turns = _line(line, conversation)
-        return each_with(turns, duplicate_of=_first_entry(line, turns, conversation))
+        return repeated(_line(line, conversation), text(as_object(line.get("message")).get("id")), conversation)
 
 
 def _session(line: dict[str, Any], stem: str) -> str | None:
@@ -133,18 +128,6 @@ def _chain(value: dict[str, Any], transcript: _Transcript) -> int | None:
         if name := text(value.get(key)):
             transcript.chains[name] = chain
     return chain
-
-
-def _first_entry(value: dict[str, Any], turns: list[Turn], transcript: _Transcript) -> int | None:
-    """The entry that said all of this already: a message that is still being written is logged again."""
-    name = text(as_object(value.get("message")).get("id"))
-    keys = [text_hash(name, turn.kind, turn.raw) for turn in turns if name and turn.raw]
-    if len(transcript.blocks) > _REMEMBERED:
-        transcript.blocks.clear()
-    firsts = {transcript.blocks.get(key) for key in keys}
-    for key in keys:
-        transcript.blocks.setdefault(key, transcript.entry)
-    return firsts.pop() if len(firsts) == 1 and keys else None
 
 
 _SHOWN = r"[─═]{8}| {0,2}⏵⏵ | {0,2}[A-Z][^\n]*\(ctrl\+[or] to expand\)[ \t\r]*$"  # rules, a footer, calls in short

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entry
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.documents import joined_runs
-from webapp.dumps.messages.chat_streams import chat
+from webapp.dumps.messages.chat_streams import chat, settled
 from webapp.dumps.messages.exchanges import exchange, logged_message
 from webapp.dumps.messages.langchain import generations_body, is_chunk, is_message, unwrapped
 from webapp.dumps.messages.pieces import content, joined, text_or_json
@@ -64,7 +63,7 @@ def _of_chunks(chunks: list[Any]) -> dict[str, Any]:
         calls = [{**part, "function": {"name": part.get("name"), "arguments": part.get("args")}} for part in parts]
         delta = {"content": joined(content(value.get("content"))), "tool_calls": calls}
         same.append({"choices": [{"delta": delta}]})
-    said = chat(same)["choices"][0]["message"]
+    said = settled(chat(same))["choices"][0]["message"]
     whole = {key: inner for key, inner in message.items() if key not in ("tool_call_chunks", "invalid_tool_calls")}
     calls = said["tool_calls"] or whole.get("tool_calls") or []
     return {**whole, "type": "ai", "content": said.get("content", ""), "tool_calls": calls}
@@ -73,19 +72,7 @@ def _of_chunks(chunks: list[Any]) -> dict[str, Any]:
 _MODELS = ("on_chat_model", "on_llm")
 
 
-@dataclass(slots=True)
-class _Events(Declaring):
-    parts: dict[str, list[str]] = field(default_factory=dict)
-    """what came of each run's answer, until it ends"""
-
-    def unfinished(self) -> str | None:
-        raw = "".join(part for parts in self.parts.values() for part in parts)
-        return f"the events end within an answer; of it no more came than {raw[:200]!r}" if raw else None
-
-
 class LangChainEvents(Declared):
-    conversation_type = _Events
-
     def sniff(self, head: DumpHead) -> int:
         if head.shape not in ("lines", "array"):
             return 0
@@ -97,7 +84,7 @@ class LangChainEvents(Declared):
         """Pieces of an answer are said by its end, too."""
         return {} if str(entry.get("event")).endswith("_stream") else entry
 
-    def read_entry(self, entry: dict[str, Any], conversation: _Events) -> list[Turn]:  # type: ignore[override]
+    def read_entry(self, entry: dict[str, Any], conversation: Declaring) -> list[Turn]:
         if "event" not in entry:
             messages = (value for update in entry.values() for value in as_list(as_object(update).get("messages")))
             return [turn for value in messages for turn in logged_message(unwrapped(as_object(value)), conversation)]
@@ -126,16 +113,16 @@ def _is_update(value: dict[str, Any]) -> bool:
     return len(value) == 1 and bool(message_lists[0]) and all(map(is_message, message_lists[0]))
 
 
-def _of_model(part: str, run: str, data: dict[str, Any], conversation: _Events) -> list[Turn]:
+def _of_model(part: str, run: str, data: dict[str, Any], conversation: Declaring) -> list[Turn]:
     """A model's run: what it is asked, the pieces of its answer, and the answer as it ends."""
     if part == "start":
         return exchange(as_object(data.get("input")), None, conversation)
     if part == "stream":
         chunk = data.get("chunk")
         piece = chunk if isinstance(chunk, str) else unwrapped(as_object(chunk)).get("content")
-        conversation.parts.setdefault(run, []).append(joined(content(piece)) or "")
+        conversation.begun.setdefault(run, []).append(joined(content(piece)) or "")
         return event_turns("stream")
-    parts = conversation.parts.pop(run, [])
+    parts = conversation.begun.pop(run, [])
     output = data.get("output")
     output = (unprinted(output) or output) if isinstance(output, str) else output
     if part == "end" and isinstance(output, dict):

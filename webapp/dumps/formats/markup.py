@@ -198,19 +198,10 @@ _FENCE = re.compile(r"```\w*\r?\n(?P<said>(?:(?!^```)[\s\S])*?)\r?\n```", re.M)
 _AROUND = re.compile(r"\A(?:\s|[-=*_]{3,}\s)*|(?:\s|[-=*_]{3,}(?=\s*(?:</details>)?\s*\Z)|</details>)*\Z")
 
 
-@dataclass(slots=True)
-class _Labelled(Conversation):
-    labels: dict[str, None] = field(default_factory=dict)
-
-    def unfinished(self) -> str | None:
-        listed = ", ".join(f"{label!r}" for label in [*self.labels][:6])
-        return f"no known shape: it is read by the lines that are called {listed}" if listed else None
-
-
 class Sections(Format):
     called = "sections"
     surest = 44
-    conversation_type = _Labelled
+    read_by = "no known shape: it is read by lines with the {}"
     shapes = "what a model was asked and answered below lines that say so (**Prompt sent**, === Raw response ===)"
 
     def sniff(self, head: DumpHead) -> int:
@@ -223,8 +214,8 @@ class Sections(Format):
     def checked(self, entry: dict[str, Any]) -> dict[str, Any]:
         return {"text": entry["text"]}
 
-    def read_entry(self, entry: dict[str, Any], conversation: _Labelled) -> list[Turn]:
-        conversation.labels[str(entry["label"])] = None
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
+        conversation.names[str(entry["label"])] += 1
         turns = said_turns(str(entry["text"]), conversation, entry["side"])
         return each_with(turns, agent=text(entry["agent"])) if "agent" in entry else turns
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
@@ -43,18 +41,8 @@ _OF_PEOPLE = re.compile(r"respondent|participant|interviewee|survey", re.I)
 _OF_JUDGE = re.compile(r"(?:judge(?:ment)?|judgment|grader|evaluator)_(?:raw_)?(?:prompt|response|output|completion)")
 
 
-@dataclass(slots=True)
-class _Named(Conversation):
-    answers: Counter[str] = field(default_factory=Counter)
-    """how many stand under a name that anybody's answers have, in entries that say nothing of a model"""
-
-    def unfinished(self) -> str | None:
-        listed = ", ".join(f"`{key}` ({count:,})" for key, count in self.answers.most_common())
-        return f"answers are read by the name {listed}; nothing says that a model wrote them" if listed else None
-
-
 class Pairs(Format):
-    conversation_type = _Named
+    read_by = "answers are read by the {}; nothing says that a model wrote them"
     shapes = 'a prompt and its answer as texts {"prompt", "output"} (or "completion", "response", "answer"), one a line'
     surest = 40
     times = _TIMES
@@ -67,7 +55,7 @@ class Pairs(Format):
         fitting = [value for value in head.objects if _is_pair(value)]
         return 40 if not all(map(_is_measured, fitting)) and 2 * len(fitting) >= len(head.objects) else 0
 
-    def read_entry(self, entry: dict[str, Any], conversation: _Named) -> list[Turn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         if spoken := _chat(entry):
             return [turn for role, said in spoken for turn in text_turns(said, role, conversation)]
         turns: list[Turn] = []
@@ -80,7 +68,7 @@ class Pairs(Format):
             turns += _messages(entry[answers_key], conversation)
         key, model = None if answers_key else _key(entry, ANSWERS), first_text(entry, "model", "model_name")
         if _is_weak(entry) and key is not None:
-            conversation.answers[str(key)] += 1
+            conversation.names[str(key)] += 1
         if key is not None:
             turns += each_filled(said_turns(entry[key], conversation), model=model)
         elif not answers_key and not _preferences(entry):

@@ -187,12 +187,6 @@ class _Stream(Declaring):
     """the messages whose usage was counted; a message comes in several lines, a block each"""
     answer: str | None = None
     """the last answer, which the result repeats"""
-    parts: list[str] = field(default_factory=list)
-    """what came of an answer in parts, until it comes whole"""
-
-    def unfinished(self) -> str | None:
-        raw = "".join(self.parts)
-        return f"the stream ends within an answer; of it no more came than {raw[:200]!r}" if raw else None
 
 
 class ClaudeStream(Declared):
@@ -202,9 +196,9 @@ class ClaudeStream(Declared):
         kind = entry.get("type")
         if kind == "stream_event":
             delta = as_object(as_object(entry.get("event")).get("delta"))
-            conversation.parts.append(first_text(delta, "text", "partial_json") or "")
+            conversation.begun.setdefault("", []).append(first_text(delta, "text", "partial_json") or "")
         if kind == "assistant" and _is_part(entry):
-            conversation.parts.append(joined(content(entry["message"].get("content"))) or "")
+            conversation.begun.setdefault("", []).append(joined(content(entry["message"].get("content"))) or "")
             return event_turns("assistant/part")
         if kind in _MESSAGES and isinstance(entry.get("message"), dict):
             return _message(entry, conversation)
@@ -240,9 +234,8 @@ def _message(entry: dict[str, Any], stream: _Stream) -> list[Turn]:
 
 def _left_over(stream: _Stream, turns: list[Turn]) -> list[Turn]:
     """What came in parts and does not come whole: an answer before what comes now."""
-    raw = "".join(stream.parts)
+    raw = "".join(stream.begun.pop("", []))
     whole = "".join(turn.raw or "" for turn in turns)
-    stream.parts.clear()
     if not raw.strip() or raw in whole or (whole and raw.startswith(whole)):
         return []
     if any(turn.role == "thinking" or turn.kind == "tool_call" for turn in turns):

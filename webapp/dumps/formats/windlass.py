@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from webapp.dumps.base import Context, Conversation, DumpHead, Entries, Entry, SessionEntries, Sessions, Source
+from webapp.dumps.base import Context, DumpHead, Entries, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
+from webapp.dumps.declared_rules import Declaring, filling
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import id_problem, with_list
 from webapp.dumps.json_path import at
-from webapp.dumps.linked_turns import LAST_RESPONSE, Side, linked
+from webapp.dumps.linked_turns import LAST_RESPONSE, Side
 from webapp.dumps.messages.chat_streams import or_empty
+from webapp.dumps.messages.pieces import as_json
 from webapp.dumps.messages.printed import from_repr
+from webapp.dumps.messages.turns import filled
 from webapp.dumps.records import Kind, Problem, Turn, changed
-from webapp.dumps.values import as_object, id_text, moment, number, text, whole
+from webapp.dumps.values import as_object, id_text, text, whole
 
 _FIRST_FIELDS = {"timestamp", "session_id", "role", "content", "metadata"}
 _FIELDS = ("node_type", "cascade_id", "cascade_file", "phase_name", "cell_name", "sounding_index", "take_index")
+
+
+@dataclass(slots=True)
+class _Log(Declaring):
+    is_parquet: bool = False
+    """whether the entries are those of the parquet fallback"""
+    side: Side | None = None
+    """the pair that the entry read last may be half of, and which half"""
 
 
 class Windlass(Declared):
@@ -37,8 +47,23 @@ class Windlass(Declared):
             return iter((_document(source, head),))
         return super().sessions(source, head)
 
-    def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
-        return linked(turns(entries, WindlassLog(parquet=context.get("source") == "parquet")))
+    def conversation(self, context: Context) -> _Log:
+        return _Log(is_parquet=context.get("source") == "parquet")
+
+    def read_entry(self, entry: dict[str, Any], conversation: _Log) -> list[Turn]:  # type: ignore[override]
+        node, role = or_empty(entry.get("node_type")), or_empty(entry.get("role"))
+        conversation.side = _SIDES.get((node, role))
+        metadata = as_object(decoded(_first(entry, "metadata", "metadata_json")))
+        turn = _turn(entry, metadata, node, role, conversation.is_parquet)
+        turn = filled(turn, **filling(self.spec["fill"], {**entry, "metadata": metadata}))
+        return [turn, *_calls(turn)]
+
+    def side(self, turn: Turn, conversation: _Log) -> Side | None:
+        side = conversation.side
+        return ("tool_call", side[1]) if side and turn.kind == "tool_call" else side
+
+    def checked(self, entry: dict[str, Any]) -> dict[str, Any]:
+        return {}
 
 
 plugin = Windlass("windlass")
@@ -123,54 +148,17 @@ _SIDES: dict[tuple[str, str], Side] = {
 }
 
 
-@dataclass(slots=True)
-class WindlassLog(Conversation):
-    """`entry` counts the entries; `parquet` says whether they are those of its parquet fallback."""
-
-    parquet: bool = False
-
-
-def turns(entries: Iterable[Entry | Problem], log: WindlassLog) -> Iterator[tuple[Turn | Problem, Side | None]]:
-    """Each entry as a turn, with the side of the pair that it may be half of (see `twins`)."""
-    for entry in entries:
-        if isinstance(entry, Problem):
-            yield entry, None
-            continue
-        node, role = or_empty(entry[1].get("node_type")), or_empty(entry[1].get("role"))
-        turn, side = _turn(log.entry, entry[1], node, role, log.parquet), _SIDES.get((node, role))
-        yield turn, side
-        for call in _calls(turn):
-            yield call, side and ("tool_call", side[1])
-        log.entry += 1
-
-
-def _turn(count: int, entry: dict[str, Any], node: str, role: str, parquet: bool) -> Turn:
-    kind = kind_of(node, role)
-    metadata = as_object(decoded(_first(entry, "metadata", "metadata_json")))
+def _turn(entry: dict[str, Any], metadata: dict[str, Any], node: str, role: str, is_parquet: bool) -> Turn:
+    kind = _kind_of(node, role)
     calls = decoded(_first(entry, "tool_calls", "tool_calls_json"))
-    raw, raw_at = _raw(entry, kind, parquet)
-    if raw_at:
-        entry[str(raw_at[0])] = None
     return Turn(
-        entry=count,
+        entry=0,
         kind=kind,
-        raw=raw,
-        raw_at=raw_at,
+        raw=_raw(entry, kind, is_parquet),
         role=role or None,
         agent=text(metadata.get("tool")) if kind == "tool_result" else None,
-        model=text(entry.get("model")),
-        phase=text(_first(entry, "phase_name", "cell_name")),
-        sounding=whole(_first(entry, "sounding_index", "take_index")),
-        round=_either(entry, metadata, "turn_number"),
-        attempt=_either(entry, metadata, "attempt_number"),
-        parent=text(entry.get("parent_id")),
         tool_calls=calls if isinstance(calls, list) and calls else None,
         answers=LAST_RESPONSE if kind == "error" and node != "error" else None,
-        sent_at=moment(_first(entry, "timestamp", "timestamp_iso")),
-        tokens_in=whole(entry.get("tokens_in")),
-        tokens_out=whole(entry.get("tokens_out")),
-        cost=number(entry.get("cost")),
-        source=entry,
         most_rounds=whole(metadata.get("max_turns")) if kind == "event" else None,
     )
 
@@ -180,12 +168,12 @@ def _calls(turn: Turn) -> Iterator[Turn]:
     for call in turn.tool_calls or () if turn.kind == "response" else ():
         function = call.get("function") if isinstance(call, dict) else None
         if isinstance(function, dict) and isinstance(arguments := function.get("arguments"), str):
-            about: dict[str, Any] = {"agent": text(function.get("name")), "tool_calls": [call], "source": None}
+            about: dict[str, Any] = {"agent": text(function.get("name")), "tool_calls": [call]}
             spent: dict[str, Any] = {"tokens_in": None, "tokens_out": None, "cost": None}
-            yield changed(turn, kind="tool_call", raw=arguments, raw_at=None, answers=None, **about, **spent)
+            yield changed(turn, kind="tool_call", raw=arguments, answers=None, **about, **spent)
 
 
-def kind_of(node: str, role: str) -> Kind:
+def _kind_of(node: str, role: str) -> Kind:
     """The kind of an entry by its `node_type`; where that is null, unknown or neutral, by its role."""
     if node.startswith("schema_validation") and ("fail" in node or "error" in node):
         return "error"
@@ -205,30 +193,25 @@ def _first(entry: dict[str, Any], *names: str) -> Any:
     return None
 
 
-def _either(entry: dict[str, Any], metadata: dict[str, Any], name: str) -> int | None:
-    """A whole number of the entry, else of its metadata."""
-    count = whole(entry.get(name))
-    return whole(metadata.get(name)) if count is None else count
-
-
-def _raw(entry: dict[str, Any], kind: Kind, parquet: bool) -> tuple[str | None, tuple[str | int, ...] | None]:
-    """The text of an entry, and where it stands word for word."""
+def _raw(entry: dict[str, Any], kind: Kind, is_parquet: bool) -> str | None:
+    """The text of an entry."""
     fields = (entry.get("metadata"), entry.get("tool_calls"))
-    are_json = parquet or any(isinstance(field, str) for field in fields)  # the parquet fallback's, each as JSON text
+    are_json = is_parquet or any(isinstance(field, str) for field in fields)  # the fallback's, each as JSON text
     for name in ("content", "content_json"):
         value = _first(entry, name)
-        if isinstance(value, str):
-            unwrap = name == "content_json" or (value[:1] == '"' and are_json)
-            inner = json_or_none(value) if unwrap else None
-            if isinstance(inner, str):
-                return inner, None
-            if name == "content" or inner is not None:
-                return value, (name,)
-        elif value is not None:
-            return json.dumps(value, ensure_ascii=False, separators=(",", ":")), None
+        if value is None:
+            continue
+        if not isinstance(value, str):
+            return as_json(value)
+        is_wrapped = name == "content_json" or (value[:1] == '"' and are_json)
+        inner = json_or_none(value) if is_wrapped else None
+        if isinstance(inner, str):
+            return inner
+        if name == "content" or inner is not None:
+            return value
     whole = decoded(_first(entry, "full_response_json")) if kind == "response" else None
     answer = at(whole, "choices[0].message.content")[0]
-    return answer if isinstance(answer, str) else None, None
+    return answer if isinstance(answer, str) else None
 
 
 def decoded(value: Any) -> Any:

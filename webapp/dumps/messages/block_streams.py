@@ -5,14 +5,27 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from webapp.dumps.messages.chat_streams import Pieces, add, grow, is_end, joined, number, or_empty, settled
+from webapp.dumps.messages.chat_streams import (
+    Pieces,
+    add,
+    grow,
+    is_end,
+    number,
+    or_empty,
+    says_nothing,
+    settled,
+)
 from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text
 
 BEDROCK = (
     *("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata"),
     *("internalServerException", "modelStreamErrorException", "throttlingException", "validationException"),
 )
-_DELTAS = {"text_delta": ("text", "text"), "thinking_delta": ("thinking", "thinking")}
+_DELTAS = {
+    "text_delta": ("text", "text"),
+    "thinking_delta": ("thinking", "thinking"),
+    "input_json_delta": ("input", "partial_json"),
+}
 
 
 def is_ollama(event: dict[str, Any]) -> bool:
@@ -34,7 +47,6 @@ def ollama(events: list[dict[str, Any]]) -> dict[str, Any]:
 def anthropic(events: list[dict[str, Any]]) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant"}
     blocks: dict[Any, dict[str, Any]] = {}
-    inputs: dict[Any, list[str]] = {}
     usage: dict[str, Any] = {}
     for event in events:
         if isinstance(event.get("message"), dict):
@@ -42,29 +54,18 @@ def anthropic(events: list[dict[str, Any]]) -> dict[str, Any]:
             usage = dict(as_object(message.get("usage")))
         if isinstance(event.get("content_block"), dict):
             blocks[number(event)] = dict(event["content_block"])
-        delta = event.get("delta")
-        message["stop_reason"] = as_object(delta).get("stop_reason") or message.get("stop_reason")
-        if isinstance(delta, dict) and event.get("type") == "content_block_delta":
+        delta = as_object(event.get("delta"))
+        message["stop_reason"] = delta.get("stop_reason") or message.get("stop_reason")
+        if delta and event.get("type") == "content_block_delta":
             block = blocks.setdefault(number(event), {"type": "text"})
-            _grow(block, inputs.setdefault(number(event), []), delta)
+            if (kind := str(delta.get("type"))) in _DELTAS:
+                key, part = _DELTAS[kind]
+                add(block, key, delta.get(part))
         if isinstance(event.get("usage"), dict):
             usage.update(event["usage"])
-    for index, block in blocks.items():
-        if block.get("input") == "":
-            block["input"] = joined(inputs.get(index, []))
-            block |= {} if block["input"] else {"without_arguments": True}
+    for block in blocks.values():
+        block |= {"without_arguments": True} if says_nothing(block.get("input")) else {}
     return {**message, **({"usage": usage} if usage else {}), "content": list(blocks.values())}
-
-
-def _grow(block: dict[str, Any], pieces: list[str], delta: dict[str, Any]) -> None:
-    """Add a delta to its block, or to the pieces of its arguments, which stay the text that the model wrote."""
-    kind = str(delta.get("type"))
-    if kind == "input_json_delta":
-        block["input"] = ""
-        pieces.append(or_empty(delta.get("partial_json")))
-    elif kind in _DELTAS:
-        key, part = _DELTAS[kind]
-        add(block, key, delta.get(part))
 
 
 def is_bedrock(event: dict[str, Any]) -> bool:
@@ -73,7 +74,6 @@ def is_bedrock(event: dict[str, Any]) -> bool:
 
 def bedrock(events: list[dict[str, Any]]) -> dict[str, Any]:
     blocks: dict[Any, dict[str, Any]] = {}
-    inputs: dict[Any, list[str]] = {}
     usage, why, begun = None, None, 0
     for event in events:
         usage, why = event.get("usage", usage), event.get("stopReason", why)
@@ -87,10 +87,6 @@ def bedrock(events: list[dict[str, Any]]) -> dict[str, Any]:
             block.update({key: dict(value) for key, value in start.items() if isinstance(value, dict)})
         if isinstance(delta, dict):
             _grow_bedrock(block, delta)
-            if isinstance(use := delta.get("toolUse"), dict):
-                inputs.setdefault(place, []).append(or_empty(use.get("input")))
-    for index, pieces in inputs.items():
-        blocks[index].setdefault("toolUse", {})["input"] = joined(pieces)
     message = {"role": "assistant", "content": list(blocks.values())}
     return {"output": {"message": message}, "usage": usage, "stopReason": why}
 
@@ -101,6 +97,8 @@ def _grow_bedrock(block: dict[str, Any], delta: dict[str, Any]) -> None:
     if isinstance(thought, dict) and isinstance(thought.get("text"), str):
         inner = block.setdefault("reasoningContent", {})
         add(inner.setdefault("reasoningText", {}), "text", thought["text"])
+    if isinstance(use := delta.get("toolUse"), dict):
+        add(block.setdefault("toolUse", {}), "input", use.get("input"))
     if isinstance(result, list):
         block.setdefault("toolResult", {}).setdefault("content", []).extend(result)
 

@@ -98,7 +98,7 @@ def cohere(events: list[dict[str, Any]]) -> dict[str, Any]:
             block.update({key: value for key, value in content.items() if key not in texts})
             grow(block, content, *texts)
         if isinstance(message.get("tool_calls"), dict):
-            grow_call(calls.setdefault(index, {"function": {}}), message["tool_calls"])
+            grow_call(calls.setdefault(index, {"function": {"name": None}}), message["tool_calls"])
     answer = {"role": "assistant", "content": list(blocks.values()), "tool_calls": streamed(calls)}
     return {"message": {**answer, "tool_plan": plan}, "usage": usage, "finish_reason": why}
 
@@ -117,7 +117,7 @@ def older_cohere(events: list[dict[str, Any]]) -> dict[str, Any]:
 
 def grow_call(call: dict[str, Any], delta: dict[str, Any]) -> None:
     """Add a delta to its call: the first id stays, and the first name, which goes on as long as no arguments came."""
-    function, pieces = as_object(delta.get("function")), call.setdefault("pieces", [])
+    function, pieces = as_object(delta.get("function")), call["function"].setdefault("arguments", Pieces())
     name, before = or_empty(function.get("name")), or_empty(call["function"].get("name"))
     if name and not pieces and len(before) < _LONGEST_NAME:
         call["function"]["name"] = name if name.startswith(before) else before + name
@@ -129,9 +129,7 @@ def grow_call(call: dict[str, Any], delta: dict[str, Any]) -> None:
 def streamed(calls: dict[Any, dict[str, Any]]) -> list[dict[str, Any]]:
     """The calls, with a mark on those of which no arguments came: a stream says nothing where there are none."""
     for call in calls.values():
-        written = call["function"]["arguments"] = joined(call.pop("pieces", []))
-        call["function"].setdefault("name", None)
-        call |= {} if written else {"without_arguments": True}
+        call |= {"without_arguments": True} if says_nothing(call["function"]["arguments"]) else {}
     return list(calls.values())
 
 
@@ -149,6 +147,11 @@ def joined(pieces: list[str]) -> str:
 
 class Pieces(list[str]):
     """A text that grows: adding each piece to the text before it takes time with its square. See `settled`."""
+
+
+def says_nothing(value: Any) -> bool:
+    """Whether pieces came, and no text in them."""
+    return isinstance(value, Pieces) and not any(value)
 
 
 class _Own(list[Any]):
@@ -173,7 +176,7 @@ def add(holder: Any, key: Any, piece: Any) -> None:
 def settled(value: Any, levels: int = _GROWS) -> Any:
     """A body in which texts have grown, with these as texts."""
     if isinstance(value, Pieces):
-        return "".join(value)
+        return joined(value)
     if isinstance(value, dict) and levels:
         return {key: settled(inner, levels - 1) for key, inner in value.items()}
     return [settled(inner, levels - 1) for inner in value] if isinstance(value, list) and levels else value
@@ -215,8 +218,8 @@ def chat(events: list[dict[str, Any]]) -> dict[str, Any]:
         message["tool_calls"] = streamed(message.get("tool_calls", {}))
         message.pop("newest", None)
         beside = texts.pop(index, "")  # Together's chunks have the text of their delta beside it as well
-        if "pieces" in message:
-            message["content"] = joined(message.pop("pieces")) or beside
+        if isinstance(message.get("content"), Pieces):
+            message["content"] = joined(message["content"]) or beside
         elif beside and not message["tool_calls"]:
             message["content"] = beside
         if blocks := message.pop("blocks", None):
@@ -228,9 +231,7 @@ def chat(events: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _grow_chat(message: dict[str, Any], delta: dict[str, Any]) -> None:
-    grow(message, delta, "reasoning_content", "reasoning", "refusal")
-    if isinstance(delta.get("content"), str):
-        message.setdefault("pieces", []).append(delta["content"])
+    grow(message, delta, "content", "reasoning_content", "reasoning", "refusal")
     if isinstance(delta.get("content"), list) or isinstance(message.get("blocks"), list):
         _grow_blocks(message, delta.get("content"))
     if isinstance(delta.get("function_call"), dict):  # the older way
@@ -247,7 +248,7 @@ def _call_of(message: dict[str, Any], delta: dict[str, Any]) -> dict[str, Any]:
     calls, newest = message.setdefault("tool_calls", {}), message.setdefault("newest", {})
     index = str(delta.get("index"))
     if index not in newest or _begins_call(newest[index], delta):
-        newest[index] = calls[len(calls)] = {"function": {}}
+        newest[index] = calls[len(calls)] = {"function": {"name": None}}
     return newest[index]  # type: ignore[no-any-return]
 
 
@@ -257,7 +258,7 @@ def _begins_call(last: dict[str, Any], delta: dict[str, Any]) -> bool:
     name, written = function.get("name"), or_empty(function.get("arguments"))
     if not name or (ident and last.get("id")):
         return bool(name) and ident != last["id"]
-    pieces = last.get("pieces", [])
+    pieces = last["function"].get("arguments", [])
     if name != last["function"].get("name"):
         return bool(pieces) or not last.get("id")
     is_whole = len(pieces) == 1 and written.startswith("{") and not written.startswith(pieces[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,6 +46,10 @@ class Conversation:
     """… and those of all of the session"""
     noted: set[str] = field(default_factory=set)
     """what was noted and is not noted again: roles and kinds that are not known, the first orphan, …"""
+    names: Counter[str] = field(default_factory=Counter)
+    """those under which answers were found of which nothing else says so, and how many"""
+    begun: dict[str, list[str]] = field(default_factory=dict)
+    """what came of answers in parts, by their runs, until each comes whole"""
     notes: list[str] = field(default_factory=list)
     """what of the entry could not be read, though the rest was"""
 
@@ -58,9 +63,13 @@ class Conversation:
         if declared != self.declared_beside:
             self.declared_beside = declared
 
-    def unfinished(self) -> str | None:
-        """What to say behind the last entry, where an answer had begun and did not end."""
-        return None
+    def at_the_end(self, read_by: str) -> Iterator[str]:
+        """What to say behind the last entry: by which names it was `read_by`, and of an answer that does not end."""
+        if self.names:
+            listed = ", ".join(f"`{name}` ({count:,})" for name, count in self.names.most_common(5))
+            yield read_by.format(f"name{'s' * (len(self.names) > 1)} {listed}")
+        if raw := "".join(part for parts in self.begun.values() for part in parts):
+            yield f"the log ends within an answer; of it no more came than {raw[:200]!r}"
 
 
 def note_once(note: str, conversation: Conversation, about: str | None = None) -> None:
