@@ -17,6 +17,7 @@ from webapp.parsing.trace import Attempt
 
 LONGEST = 200_000  # characters that a decoder written in Python is given: its time is minutes beyond
 _DECODERS = {"literal": ("ast", "literal_eval"), "json5": ("json5", "loads"), "yaml": ("yaml", "safe_load")}
+Parser = Callable[[Tracer], None]
 Step = Callable[[Tracer], bool]
 """Tries one reading of the whole text; whether that decided, be it with a value or with a refusal."""
 Check = Callable[[Any], str]

@@ -1,10 +1,10 @@
 """Profiles of steps that others take too: one TOML file each, beside this one, called as its profile is.
 
-`about` is what a docstring is to other profiles; group, original, roots and revision are those of `Described`. Then a
-model server's `[grammar]` of calls (`_grammar.Grammar`), whose patterns are Python's, or `[template]`
-(`_llama_template.Template`); or `steps`, tried in turn until one has decided. A step is a name of `STEPS`, or a table:
-decode the whole text by `decode` (json.loads or JSON.parse) after all of `replace`, patterns with what takes the place
-of each match; refuse a value by a `check`, or `make` another one of it.
+`about` is what a docstring is to other profiles; group, original and so on are the fields of `Described`. Then a table
+called as one of `READERS`, with what tells this profile from others of its kind; or `steps`, tried in turn until one
+has decided. A step is a name of `STEPS`, or a table: decode the whole text by `decode` (json.loads or JSON.parse) after
+all of `replace`, patterns with what takes the place of each match; refuse a value by a `check`, or `make` another one
+of it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,13 @@ from typing import Any
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import Described, described
 from webapp.parsing.profiles._arriving import by_jiter, by_tokens
+from webapp.parsing.profiles._cuts import by_cut
+from webapp.parsing.profiles._fire_circle import evaluation
 from webapp.parsing.profiles._grammar import VALUES, Grammar, ParameterPairs
+from webapp.parsing.profiles._json_calls import json_calls
 from webapp.parsing.profiles._llama_template import Template
-from webapp.parsing.profiles._steps import WHITE, Change, Check, Step, empty, escapes, in_turn, loads, whole
+from webapp.parsing.profiles._steps import WHITE, Change, Check, Parser, Step, empty, escapes, in_turn, loads, whole
+from webapp.parsing.profiles._windlass import tool_calls
 from webapp.parsing.profiles.partial_json import by_completion, by_partial_json, no_prototype
 
 
@@ -85,15 +89,27 @@ def _pairs(opener: str, closer: str, between: str = "", value: str = "text", **f
     return ParameterPairs(re.compile(opener), re.compile(closer), VALUES[value], until, **fields)
 
 
-def _parser(steps: Sequence[Any] = (), grammar: Any = None, template: Any = None) -> Callable[[Tracer], None]:
-    if grammar:
-        return _grammar(**grammar).read
-    return Template(**template).read if template else partial(in_turn, steps=[_step(step) for step in steps])
+READERS: Mapping[str, Callable[..., Parser]] = {
+    "calls": json_calls,
+    "cut": by_cut,
+    "evaluation": evaluation,
+    "grammar": lambda **fields: _grammar(**fields).read,
+    "template": lambda **fields: Template(**fields).read,
+    "tool_calls": tool_calls,
+}
+
+
+def _parser(spec: dict[str, Any]) -> Parser:
+    """What a file's steps or table make, which are taken out of it."""
+    if "steps" in spec:
+        return partial(in_turn, steps=[_step(step) for step in spec.pop("steps")])
+    kind = next(name for name in READERS if name in spec)
+    return READERS[kind](**spec.pop(kind))
 
 
 def _profile(file: Path) -> Described:
     spec = tomllib.loads(file.read_text("utf-8"))
-    parser = _parser(**{key: spec.pop(key) for key in ("steps", "grammar", "template") if key in spec})
+    parser = _parser(spec)
     return described(file.stem, spec.pop("group"), spec.pop("about"), **spec)(parser)
 
 

@@ -1,4 +1,4 @@
-"""Libraries that take a response apart: AutoGen, CrewAI, DSPy, instructor, LlamaIndex, Pydantic AI, smolagents."""
+"""Libraries that take a response apart: AutoGen, CrewAI, DSPy, instructor, LlamaIndex, Pydantic AI."""
 
 from __future__ import annotations
 
@@ -236,23 +236,4 @@ def pydantic_ai(tracer: Tracer) -> None:
         checked(tracer, attempt, lambda _: refusal(span.of(raw)))
 
 
-@described("smolagents", LIBRARIES)
-def smolagents(tracer: Tracer) -> None:
-    """smolagents' `parse_json_blob`: from the first `{` to the last `}`, control characters in strings allowed.
-
-    Decodes from the first { to the last }, with strict=False, so that raw newlines and tabs in strings pass. Raises
-    where there is no } at all; where there is no { it decodes nothing but the last character's tail.
-
-    Source: smolagents 1.26.0, smolagents/utils.py, parse_json_blob.
-    """
-    raw = tracer.raw
-    last = raw.rfind("}")
-    if last < 0:
-        tracer.reject("outermost", whole(raw), "ValueError: The model output does not contain any JSON blob.")
-        return
-    first = raw.find("{")
-    start = first if first >= 0 else len(raw) - 1  # str.find gives -1, and the slice counts it from the end
-    choose_if_ok(tracer, tracer.attempt("outermost", Span(start, max(start, last + 1)), strict=False))
-
-
-plugins = (autogen, crewai, dspy, instructor, llamaindex, pydantic_ai, smolagents)
+plugins = (autogen, crewai, dspy, instructor, llamaindex, pydantic_ai)

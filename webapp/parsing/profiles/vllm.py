@@ -10,66 +10,13 @@ from webapp.parsing.edit import Edit, Span, apply, places, stripped, within
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import SERVERS, described
 from webapp.parsing.profiles._grammar import NO_UTF8, SURROGATE
-from webapp.parsing.profiles._steps import Refused, escapes, give_calls, reader, refuse, value_end, whole
+from webapp.parsing.profiles._json_calls import no_call
+from webapp.parsing.profiles._steps import Refused, escapes, give_calls, reader, refuse, whole
 from webapp.parsing.profiles.apply_patch import SPACE
 from webapp.parsing.trace import Attempt
 
-
-def _call(tracer: Tracer, strategy: str, span: Span, *needed: str) -> Attempt:
-    """Decode a call; `needed` are its keys, with "|" between alternatives."""
-    attempt = tracer.attempt(strategy, span)
-    reason = no_call(attempt.value, needed) if attempt.ok else ""
-    return refuse(tracer, attempt, reason) if reason else attempt
-
-
-def no_call(value: object, needed: tuple[str, ...]) -> str:
-    """Why `value` is no call, in the words of the error that the server swallows; empty where it is one."""
-    if not isinstance(value, dict):
-        return f"TypeError: a call is looked for in something of type {type(value).__name__}"
-    for names in needed:
-        if not any(name in value for name in names.split("|")):
-            return f"KeyError: {names.rpartition('|')[2]!r}"
-    if not isinstance(value.get("name", ""), str):
-        return "ValidationError: the name is no text"
-    return ""
-
-
-_HERMES = re.compile(r"<tool_call>(.*?)</tool_call>|<tool_call>(.*)", re.DOTALL)
-
-
 _READER = "tool_parsers/{}_tool_parser.py, extract_tool_calls (--tool-call-parser {})"
 _SOURCE = f"vLLM 0.33, {_READER}"
-
-
-@reader("vllm-hermes", "<tool_call>", _SOURCE.format("hermes", "hermes"), all_or_none=True)
-def hermes(tracer: Tracer) -> Iterator[Attempt]:
-    """vLLM's `hermes` tool-call reader: JSON between <tool_call> and </tool_call>, all calls or none.
-
-    1. Each text between <tool_call> and </tool_call>, or from an unclosed <tool_call> to the end, goes to json.loads
-    and must have a name, which is a text, and arguments.
-    """
-    for match in _HERMES.finditer(tracer.raw):
-        yield _call(tracer, "tagged", Span(*match.span(match.lastindex or 1)), "name", "arguments")
-
-
-@reader("vllm-llama3", "{", _SOURCE.format("llama", "llama3_json"), all_or_none=True, strategy="balanced")
-def llama3(tracer: Tracer) -> Iterator[Attempt]:
-    """vLLM's `llama3_json` tool-call reader: every object that begins at a brace, all calls or none.
-
-    1. From each { that does not stand in an object read before, or right behind one, an object is read as far as it
-    goes; it must have a name that is a text, and arguments or parameters. 2. Text between objects is skipped.
-    """
-    for span in _objects(tracer.raw):
-        yield _call(tracer, "balanced", span, "name", "arguments|parameters")
-
-
-def _objects(raw: str) -> Iterator[Span]:
-    """Where each object stands; of what cannot be read, from its brace to the end, after which nothing comes."""
-    start = raw.find("{")
-    while start >= 0:
-        end = value_end(raw, start)
-        yield Span(start, end if end >= 0 else len(raw))
-        start = raw.find("{", end + 1) if end >= 0 else -1
 
 
 CALLS, BEGIN, SEP, END = "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>"
@@ -222,4 +169,4 @@ def _is_function(recipient: str) -> bool:
     return not (built_in or recipient in ("", "assistant", "functions.") or recipient.startswith("<|"))
 
 
-plugins = (deepseek_v31, gpt_oss, hermes, llama3, mistral)
+plugins = (deepseek_v31, gpt_oss, mistral)

@@ -8,8 +8,7 @@ from typing import Any
 
 from webapp.parsing.edit import Edit, Span, stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._about import described
-from webapp.parsing.profiles._steps import balanced, choose_if_ok, refuse, whole
+from webapp.parsing.profiles._steps import Parser, balanced, choose_if_ok, refuse, whole
 from webapp.parsing.trace import Attempt
 
 LABELS = ("```json", "```python", "```")
@@ -119,75 +118,15 @@ def _object(raw: str, matches: dict[str, re.Match[str]], numbers: dict[str, floa
     return Span(start, at), edits
 
 
-STEPS = (
-    "1. Strips white space. 2. Takes what follows the first ```json, else the first ```python, else the first ```, up "
-    "to the next ```, stripped. 3. A leading {{ loses one {. 4. Whether or not that was so, a text that ends in }} "
-    "loses one }. 5. If it starts with {, cuts after the brace that balances the first; braces inside strings count. "
-    "6. Decodes, with control characters allowed in strings. 7. Requires truth, indeterminacy, falsehood, reasoning. "
-)
-DEPARTS = (
-    "Differences from its report: a missing closing fence is forgiven to the unlabelled fence only; the "
-    "labelled ones raise ValueError. Step 4 breaks valid JSON that ends in }}, as every object "
-    "does that ends with an object. "
-    "Prose before unfenced JSON fails, since nothing looks for the first {. The program then turns the three values "
-    "into numbers, which may fail too."
-)
+def evaluation(resilient: bool = False) -> Parser:
+    """Makes the program in its mode resilient, which greps where it fails, or strict, which raises."""
 
+    def parser(tracer: Tracer) -> None:
+        attempt = read(tracer)
+        if not tracer.chosen and resilient:
+            gives_up(tracer, attempt, "attempting text extraction fallback")
+            grep(tracer)
+        elif not tracer.chosen:
+            gives_up(tracer, attempt, "raises, and the whole circle fails")
 
-@described(
-    "fire-circle",
-    version="2",
-    text=f"""A dialogue's evaluations, mode resilient: fence, double braces, brace counting, and finally numbers in the
-    text.
-
-    {STEPS}8. If any of that fails, looks for truth, indeterminacy and falsehood in the response, each with
-    colons or white space and then a number behind it; all three make a value. 9. Else the model becomes a
-    zombie: it is left out of later rounds, and the circle goes on while enough models are left.
-
-    {DEPARTS} In step 8 "truth": 0.7 never matches, since a quote follows the word.""",
-    report="000",
-)
-def fire_circle(tracer: Tracer) -> None:
-    attempt = read(tracer)
-    if not tracer.chosen:
-        gives_up(tracer, attempt, "attempting text extraction fallback")
-        grep(tracer)
-
-
-@described("fire-circle-before", report="000")
-def fire_circle_before(tracer: Tracer) -> None:
-    """A dialogue's evaluations before the fix: a fence is stripped only if it is the whole response.
-
-    1. Strips white space. 2. If the response starts with ```json, ```python or ``` and ends with ```, strips
-    both. 3. Decodes what is left, as json.loads does. So prose before the fence or after the JSON fails, which
-    is what the report set out to mend. The required keys of the later versions are not checked here.
-    """
-    everything = stripped(tracer.raw)
-    span = _inside(tracer.raw, everything)
-    choose_if_ok(tracer, tracer.attempt("fenced" if span != everything else "whole", span))
-
-
-def _inside(raw: str, span: Span) -> Span:
-    label = next((label for label in LABELS if raw.startswith(label, *span)), None)
-    if label is None or span.end - span.start < 6 or not raw.endswith("```", *span):
-        return span
-    return stripped(raw, span.start + len(label), max(span.start + len(label), span.end - 3))
-
-
-@described(
-    "fire-circle-strict",
-    version="2",
-    text=f"""A dialogue's evaluations, mode strict: as fire-circle, but the first failure fails the whole circle.
-
-    {STEPS}8. If any of that fails, raises: the whole circle fails, with all its models.
-
-    {DEPARTS}""",
-    report="000",
-)
-def fire_circle_strict(tracer: Tracer) -> None:
-    attempt = read(tracer)
-    if not tracer.chosen:
-        gives_up(tracer, attempt, "raises, and the whole circle fails")
-
-
-plugins = (fire_circle, fire_circle_before, fire_circle_strict)
+    return parser

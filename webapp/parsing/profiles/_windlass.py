@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 from webapp.parsing.edit import Edit, Span, apply, places, within
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._about import described
-from webapp.parsing.profiles._steps import refuse
+from webapp.parsing.profiles._steps import Parser, refuse
 from webapp.parsing.trace import Attempt
 
 FENCE_WINDLASS = re.compile(r"```json\s*(\{[^`]*\})\s*```", re.DOTALL | re.IGNORECASE)
@@ -119,32 +118,6 @@ def _why(raw: str, begin: int, tick: int) -> str:
     return "does not end with } before the next fence"
 
 
-@described("windlass-strict", version="2", report="001", roots="tools")
-def windlass_strict(tracer: Tracer) -> None:
-    """Windlass after its first fix: tool calls only in ```json fences, decoded as written.
-
-    1. Takes every ```json fence (any case of the word) whose content starts with { and ends with } and holds no
-    backtick. 2. Decodes each as written. 3. An object with a "tool" is a tool call; JSON without one is ignored
-    silently; what does not decode, or has arguments that are no object, is one validation error for the agent. 4. If
-    one block is a call, the errors of all others are dropped.
-
-    No such fence means that no tool was called, and no error. Differences from its report: a backtick anywhere inside
-    the JSON hides the whole block silently, and arrays never match.
-    """
-    call_tools(tracer, fenced(tracer.raw))
-
-
-@described("windlass-silent", version="2", report="004", roots="tools")
-def windlass_silent(tracer: Tracer) -> None:
-    """Windlass before its last fix: as windlass-strict, but what does not decode is caught, and nobody is told.
-
-    Takes the blocks that windlass-strict takes and reads them as it does. What does not decode is caught in a
-    try/except, and neither the agent nor a log is told: the agent goes on as if its tool had run. The program of report
-    001 makes a validation error of the same block.
-    """
-    call_tools(tracer, fenced(tracer.raw), silent=True)
-
-
 def balance(raw: str, span: Span) -> tuple[list[Edit], str] | None:
     """Strip all trailing `}`, append as many as there are `{`: as the edit that this comes to, and the log line.
 
@@ -165,22 +138,6 @@ def balance(raw: str, span: Span) -> tuple[list[Edit], str] | None:
     return [], warning
 
 
-@described("windlass-balanced", version="2", report="004", roots="tools")
-def windlass_balanced(tracer: Tracer) -> None:
-    """Windlass after its second fix: as strict, and surplus closing braces are removed from the end.
-
-    1. Takes the blocks that windlass-strict takes. 2. Decodes each as written. 3. If that fails and the block has more
-    } than {, strips all } from its end, appends as many as there are {, decodes again, and warns how many it removed.
-    4. Goes on as windlass-strict: calls, silence, one validation error a block, errors dropped beside a call.
-
-    Differences from its report: it repairs only if every } of the block stands in the closing run, so
-    {"tool":"t","arguments":{"a":{"b":1},"c":2}}}} still fails. Braces inside strings are counted, so that the step may
-    even add braces. The report says that unfenced JSON is found and that the failure was silent; only ```json fences
-    are looked at.
-    """
-    call_tools(tracer, fenced(tracer.raw), balance)
-
-
 FENCE_WINDLASS_EAGER = re.compile(r"```(?:json)?\s*(\{[^`]*\})\s*```", re.DOTALL)
 # The report's \{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}, possessive: what follows each part is never what the part holds,
 # so that no match is lost and none is tried twice.
@@ -199,21 +156,10 @@ def blocks(raw: str) -> Iterator[Block]:
         yield Block(span, tuple(within(span, removed)), "balanced")
 
 
-@described("windlass-eager", version="2", report="001", roots="tools")
-def windlass_eager(tracer: Tracer) -> None:
-    """Windlass before its first fix: every fence and then every {…} in the text is tried as a tool call.
-
-    1. Takes every ```json or unlabelled fence whose content starts with { and ends with } and holds no backtick. 2.
-    Takes those fences out of the text, and from the rest every {…} with at most one level of braces inside. 3. Decodes
-    each; an object with a "tool" is a tool call, JSON without one is ignored silently, and every failure is one
-    validation error for the agent. 4. If one block is a call, all errors are dropped.
-
-    So Python dicts, f-strings and {placeholders} in prose are taken for broken tool calls: the report counts 22
-    validation errors in one session. Differences from its report: the upper-case ```JSON is no fence to it, a call with
-    two levels of braces inside is found in fences only, and an inner object may be taken instead. What stands before
-    and after a fence that was taken out may join to one block.
-    """
-    call_tools(tracer, blocks(tracer.raw))
+BLOCKS: Mapping[str, Callable[[str], Iterator[Block]]] = {"fences": fenced, "fences_and_braces": blocks}
+MENDS: Mapping[str, Mend | None] = {"nothing": None, "braces": balance}
 
 
-plugins = (windlass_strict, windlass_silent, windlass_balanced, windlass_eager)
+def tool_calls(blocks: str = "fences", mends: str = "nothing", silent: bool = False) -> Parser:
+    """Makes the program as it was at a time: which blocks it tries, what it mends, and whether it tells of errors."""
+    return lambda tracer: call_tools(tracer, BLOCKS[blocks](tracer.raw), MENDS[mends], silent)

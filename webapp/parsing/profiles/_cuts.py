@@ -1,0 +1,69 @@
+"""Parsers that cut one part out of a response and decode that, once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from webapp.parsing.edit import Span, stripped
+from webapp.parsing.engine import Tracer
+from webapp.parsing.profiles._steps import Parser, between, choose_if_ok, whole
+
+Cut = Callable[[str], tuple[str, Span] | None]
+"""the strategy and the span; None where nothing is found"""
+
+
+def _without_fence(raw: str) -> tuple[str, Span]:
+    """The response without a fence's marks at its ends, each of which may be missing."""
+    start, end = stripped(raw)
+    cut = start + next((len(fence) for fence in ("```json", "```") if raw.startswith(fence, start, end)), 0)
+    if raw.endswith("```", cut, end):
+        end -= 3
+    return "fenced" if cut > start else "whole", stripped(raw, cut, end)
+
+
+def _inside_fence(raw: str) -> tuple[str, Span]:
+    """The response, or what the fence holds that it is as a whole."""
+    span = stripped(raw)
+    label = next((label for label in ("```json", "```python", "```") if raw.startswith(label, *span)), None)
+    if label is None or span.end - span.start < 6 or not raw.endswith("```", *span):
+        return "whole", span
+    return "fenced", stripped(raw, span.start + len(label), max(span.start + len(label), span.end - 3))
+
+
+def _first_to_last_brace(raw: str) -> tuple[str, Span] | None:
+    span = between(raw, "{", "}")
+    return ("outermost", span) if span else None
+
+
+def _first_to_next_brace(raw: str) -> tuple[str, Span] | None:
+    start = raw.find("{")
+    end = raw.find("}", start) if start >= 0 else -1
+    return ("shortest", Span(start, end + 1)) if end >= 0 else None
+
+
+def _sliced_by_braces(raw: str) -> tuple[str, Span] | None:
+    """From the first { to the last }; without a { from the last character, since -1 is where `find` finds none."""
+    first, last = raw.find("{"), raw.rfind("}")
+    start = first if first >= 0 else len(raw) - 1
+    return ("outermost", Span(start, max(start, last + 1))) if last >= 0 else None
+
+
+CUTS: Mapping[str, Cut] = {
+    "without_fence": _without_fence,
+    "inside_fence": _inside_fence,
+    "first_to_last_brace": _first_to_last_brace,
+    "first_to_next_brace": _first_to_next_brace,
+    "sliced_by_braces": _sliced_by_braces,
+}
+
+
+def by_cut(at: str, nothing: str = "", strict: bool = True) -> Parser:
+    """Makes the parser of a cut; `nothing` is said where it finds none, and is empty where nobody is told."""
+
+    def parser(tracer: Tracer) -> None:
+        if found := CUTS[at](tracer.raw):
+            choose_if_ok(tracer, tracer.attempt(*found, strict=strict))
+        elif nothing:
+            tracer.reject("outermost", whole(tracer.raw), nothing)
+
+    return parser
