@@ -10,6 +10,7 @@ import pytest
 from tests.parsing import _cases
 from tests.parsing.profiles.test_released import HELD
 from webapp.parsing import parse, profiles
+from webapp.parsing.profiles import declared
 from webapp.parsing.trace import Attempt
 
 FOLDER = Path(__file__).parent
@@ -48,3 +49,12 @@ def test_every_profile_has_cases_or_tests_of_its_own(name: str) -> None:
     stem = name.replace("-", "_")
     tests = [path.stem.removeprefix("test_") for path in FOLDER.glob("test_*.py")] + ["fencepost"]
     assert (FOLDER / "cases" / f"{name}.md").exists() or any(stem == own or stem.startswith(own) for own in tests)
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong"),
+    [({}, ValueError), ({"steps": ["lods"]}, KeyError), ({"cut": {"at": "lods"}}, KeyError), ({"cut": {}}, TypeError)],
+)
+def test_a_file_that_does_not_say_how_it_reads_is_no_profile(said: dict[str, Any], wrong: type[Exception]) -> None:
+    with pytest.raises(wrong):
+        declared.parser_of(said)

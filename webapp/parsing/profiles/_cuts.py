@@ -60,8 +60,10 @@ CUTS: Mapping[str, Cut] = {
 def by_cut(at: str, nothing: str = "", strict: bool = True) -> Parser:
     """Makes the parser of a cut; `nothing` is said where it finds none, and is empty where nobody is told."""
 
+    cut = CUTS[at]
+
     def parser(tracer: Tracer) -> None:
-        if found := CUTS[at](tracer.raw):
+        if found := cut(tracer.raw):
             choose_if_ok(tracer, tracer.attempt(*found, strict=strict))
         elif nothing:
             tracer.reject("outermost", whole(tracer.raw), nothing)

@@ -162,4 +162,5 @@ MENDS: Mapping[str, Mend | None] = {"nothing": None, "braces": balance}
 
 def tool_calls(blocks: str = "fences", mends: str = "nothing", silent: bool = False) -> Parser:
     """Makes the program as it was at a time: which blocks it tries, what it mends, and whether it tells of errors."""
-    return lambda tracer: call_tools(tracer, BLOCKS[blocks](tracer.raw), MENDS[mends], silent)
+    tried, mend = BLOCKS[blocks], MENDS[mends]
+    return lambda tracer: call_tools(tracer, tried(tracer.raw), mend, silent)

@@ -99,17 +99,16 @@ READERS: Mapping[str, Callable[..., Parser]] = {
 }
 
 
-def _parser(spec: dict[str, Any]) -> Parser:
-    """What a file's steps or table make, which are taken out of it."""
-    if "steps" in spec:
-        return partial(in_turn, steps=[_step(step) for step in spec.pop("steps")])
-    kind = next(name for name in READERS if name in spec)
-    return READERS[kind](**spec.pop(kind))
+def parser_of(spec: dict[str, Any]) -> Parser:
+    """What a file's steps or table make, which are taken out of it. Raises `ValueError` where there is none, or two."""
+    (kind,) = spec.keys() & {"steps", *READERS}
+    says = spec.pop(kind)
+    return READERS[kind](**says) if kind in READERS else partial(in_turn, steps=[_step(step) for step in says])
 
 
 def _profile(file: Path) -> Described:
     spec = tomllib.loads(file.read_text("utf-8"))
-    parser = _parser(spec)
+    parser = parser_of(spec)
     return described(file.stem, spec.pop("group"), spec.pop("about"), **spec)(parser)
 
 
