@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0001_a4659f54"
+revision = "0001_8fb81357"
 down_revision = None
 branch_labels = None
 depends_on = None
@@ -416,22 +416,11 @@ def upgrade() -> None:
     op.create_table(
         "compared",
         sa.Column("turn_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("session_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("state", sa.String(length=16), nullable=False),
-        sa.Column("model", sa.LargeBinary(), nullable=False),
-        sa.Column("cause", sa.String(length=128), nullable=False),
-        sa.Column("meant", sa.String(length=32), nullable=True),
-        sa.Column("events", sa.Integer(), nullable=False),
-        sa.Column("profiles", sa.String(length=32), nullable=False),
+        sa.Column("meant", sa.String(length=32), nullable=False),
         sa.Column("results", sa.Text(), nullable=False),
-        sa.Column("parses", sa.Integer(), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["session_id"], ["session.id"], name=op.f("fk_compared_session_id_session"), ondelete="CASCADE"
-        ),
         sa.ForeignKeyConstraint(["turn_id"], ["turn.id"], name=op.f("fk_compared_turn_id_turn"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("turn_id", name=op.f("pk_compared")),
     )
-    op.create_index(op.f("ix_compared_session_id"), "compared", ["session_id"], unique=False)
     op.create_table(
         "final_label",
         sa.Column("turn_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),

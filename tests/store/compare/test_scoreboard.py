@@ -116,7 +116,7 @@ def test_what_is_kept_follows_the_labels(labelled: orm.Session) -> None:
 
 @on_sqlite
 def test_one_response_is_compared_however_little_time_there_is(labelled: orm.Session) -> None:
-    assert [scoreboard.board(labelled, seconds=0).waiting for _ in range(9)] == [7, 6, 5, 4, 3, 2, 1, 0, 0]
+    assert [scoreboard.board(labelled, seconds=0).waiting for _ in range(7)] == [5, 4, 3, 2, 1, 0, 0]
     assert scoreboard.board(labelled, seconds=0).compared == 6
 
 

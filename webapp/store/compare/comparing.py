@@ -228,14 +228,15 @@ def _coverage(profile: str, side: str, counts: dict[str, int]) -> ProfileCoverag
 def _labels(db: orm.Session, first: str, second: str, only: set[int] | None) -> LabelMatrix:
     if any(why_absent(parsing.profile(name)) for name in (first, second)):
         return LabelMatrix()
-    waiting = profile_results.refresh(db)
+    found = profile_results.of_labels(db)
     counts: Counter[tuple[str, str]] = Counter()
     signs: dict[int, Counter[str]] = defaultdict(Counter)
-    for turn_id, _, _, results in profile_results.known(db):
-        if first in results and second in results and (only is None or turn_id in only):
-            was, now = OUTCOMES[results[first][1]], OUTCOMES[results[second][1]]
+    for response in found.known:
+        results = response.results
+        if first in results and second in results and (only is None or response.turn_id in only):
+            was, now = OUTCOMES[results[first].outcome], OUTCOMES[results[second].outcome]
             counts[was, now] += 1
             side = "" if "right" not in (was, now) or was == now else "broken" if was == "right" else "fixed"
-            signs[turn_id // TURNS_A_SESSION][side] += 1
+            signs[response.turn_id // TURNS_A_SESSION][side] += 1
     pairs = ((made["fixed"], made["broken"]) for made in signs.values())
-    return LabelMatrix(dict(counts), waiting, sign_test(pairs))
+    return LabelMatrix(dict(counts), found.waiting, sign_test(pairs))

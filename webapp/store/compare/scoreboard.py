@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -12,8 +12,8 @@ from sqlalchemy import orm
 from webapp import parsing
 from webapp.gate.judging import Judged
 from webapp.parsing import why_absent
-from webapp.store.compare import profile_results as compared
-from webapp.store.compare.profile_results import Result, Results
+from webapp.store.compare import profile_results
+from webapp.store.compare.profile_results import Result
 from webapp.store.failures.group_line import Rate, rate
 from webapp.store.labels import settling
 
@@ -45,10 +45,9 @@ class Score:
         return rate("", self.outcomes["right"], meant)
 
     def add(self, result: Result, count: int) -> None:
-        _, outcome, policy, _ = result
-        self.outcomes[outcome] += count
-        if policy:
-            self.policies[policy] += count
+        self.outcomes[result.outcome] += count
+        if result.policy:
+            self.policies[result.policy] += count
 
 
 class Line(NamedTuple):
@@ -79,14 +78,13 @@ class Scoreboard:
 def board(db: orm.Session, names: tuple[str, ...] | None = None, *, seconds: float | None = None) -> Scoreboard:
     """The scores of `names`, else of every profile, over all final labels that say what was meant."""
     names = names or tuple(parsing.profiles())
+    found = profile_results.of_labels(db, seconds=seconds)
     result = Scoreboard(scores={name: Score() for name in names}, by={dimension: {} for dimension in DIMENSIONS})
-    result.waiting = compared.refresh(db, seconds=seconds)
-    counts: Counter[str] = Counter()
-    for state, model, cause, results, count in compared.groups(db):
-        counts[state] += count
-        if state == "known":
-            _add(result, names, model, cause, results, count)
-    result.compared, result.unknown, result.disputed = counts["known"], counts["unknown"], counts["disputed"]
+    result.compared, result.unknown, result.disputed = len(found.known), found.unknown, found.disputed
+    result.waiting = found.waiting
+    counts = Counter((one.model, one.cause, name, one.results.get(name)) for one in found.known for name in names)
+    for (model, cause, name, judged), count in counts.items():
+        _add(result, name, judged, count, model, cause)
     return result
 
 
@@ -104,15 +102,14 @@ def lines(
     Raises `UnknownProfile`.
     """
     parsing.profile(name)
-    compared.refresh(db)
     by_turn: ByTurn = {}
-    for turn_id, model, cause, results in compared.known(db, after):
-        result = results.get(name)
-        if result is None or (outcomes and result[1] not in outcomes):
+    for response in profile_results.of_labels(db).known:
+        result = response.results.get(name)
+        if response.turn_id <= after or result is None or (outcomes and result.outcome not in outcomes):
             continue
-        dimensions = _dimensions(model, cause, result)
+        dimensions = _dimensions(response.model, response.cause, result)
         if dimension is None or dimensions[dimension[0]] == dimension[1]:
-            by_turn[turn_id] = result, dimensions
+            by_turn[response.turn_id] = result, dimensions
         if len(by_turn) == limit:
             break
     return _lines(db, by_turn)
@@ -122,16 +119,16 @@ def change(db: orm.Session, before: str, after: str, *, limit: int = 50) -> dict
     """What going from one profile to another does to the labelled responses: what it fixes and what it breaks, as
     numbers and as the first of them; `differently_wrong` counts those that are wrong both ways, `compared` all."""
     parsing.profile(before), parsing.profile(after)
-    compared.refresh(db)
     counts: Counter[str] = Counter()
     by_turn: dict[str, ByTurn] = {"fixed": {}, "broken": {}}
-    for turn_id, model, cause, results in compared.known(db):
-        if before not in results or after not in results:
+    for response in profile_results.of_labels(db).known:
+        was, now = response.results.get(before), response.results.get(after)
+        if was is None or now is None:
             continue
-        became = _became(results, before, after)
+        became = _became(was.outcome, now.outcome)
         counts[became] += 1
         if became in by_turn and len(by_turn[became]) < limit:
-            by_turn[became][turn_id] = results[after], _dimensions(model, cause, results[after])
+            by_turn[became][response.turn_id] = now, _dimensions(response.model, response.cause, now)
     return {
         "compared": counts.total(),
         "same": counts["same"],
@@ -143,8 +140,7 @@ def change(db: orm.Session, before: str, after: str, *, limit: int = 50) -> dict
     }
 
 
-def _became(results: Results, before: str, after: str) -> str:
-    was, now = results[before][1], results[after][1]
+def _became(was: str, now: str) -> str:
     good = [outcome in ("right", "nothing") for outcome in (was, now)]
     if was == now or all(good):
         return "same"
@@ -154,21 +150,19 @@ def _became(results: Results, before: str, after: str) -> str:
 def _lines(db: orm.Session, by_turn: ByTurn) -> list[Line]:
     lines = []
     for response in settling.of_turns(db, list(by_turn)):
-        (_, outcome, policy, _), dimensions = by_turn[response.turn.id]
-        lines.append(Line(response, Judged(outcome, policy), dimensions))
+        result, dimensions = by_turn[response.turn.id]
+        lines.append(Line(response, Judged(result.outcome, result.policy), dimensions))
     return lines
 
 
-def _add(board_so_far: Scoreboard, names: Iterable[str], model: str, cause: str, results: Results, count: int) -> None:
-    for name in names:
-        if (result := results.get(name)) is None:
-            if not why_absent(parsing.profile(name)):
-                board_so_far.too_long += count
-            continue
-        board_so_far.scores[name].add(result, count)
-        for dimension, value in _dimensions(model, cause, result).items():
-            board_so_far.by[dimension].setdefault(value, {}).setdefault(name, Score()).add(result, count)
+def _add(board_so_far: Scoreboard, name: str, result: Result | None, count: int, model: str, cause: str) -> None:
+    if result is None:
+        board_so_far.too_long += 0 if why_absent(parsing.profile(name)) else count
+        return
+    board_so_far.scores[name].add(result, count)
+    for dimension, value in _dimensions(model, cause, result).items():
+        board_so_far.by[dimension].setdefault(value, {}).setdefault(name, Score()).add(result, count)
 
 
 def _dimensions(model: str, cause: str, result: Result) -> dict[str, str]:
-    return {"model": model, "cause": cause, "strategy": result[3]}
+    return {"model": model, "cause": cause, "strategy": result.strategy}

@@ -89,6 +89,16 @@ def position(label: Label) -> tuple[str, str]:
     return label.judgement, (label.expects or "") if values is None else same_as(values)
 
 
+def finals(db: orm.Session) -> list[tuple[int, str | None, Final | None]]:
+    """Turn, model and `final` of every labelled response, in the order of turns."""
+    settled = {row.turn_id: row for row in db.scalars(sa.select(FinalLabel))}
+    query = sa.select(Label, Turn.model).join(Turn, Turn.id == Label.turn_id)
+    query = query.join(Session, Session.id == Turn.session_id).where(Session.deleted_at.is_(None))
+    rows = db.execute(query.order_by(Label.turn_id, Label.made_at, Label.id))
+    of_turns = groupby(rows, key=lambda row: (row.Label.turn_id, row.model))
+    return [(*turn, decide([row.Label for row in of_turn], settled.get(turn[0]))) for turn, of_turn in of_turns]
+
+
 def every(
     db: orm.Session, *, with_history: bool = False, sessions: Collection[int] | None = None
 ) -> Iterator[Labelled]:

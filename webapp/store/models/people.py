@@ -81,23 +81,13 @@ class SavedItem(Numbered):
 
 
 class Compared(Base):
-    """What every profile made of a labelled response, as of so many `events` of its labels: see `store.scores`."""
+    """What profiles made of a labelled response where these values were meant: see `store.compare.profile_results`."""
 
     turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"), primary_key=True)
-    session_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("session.id", ondelete="CASCADE"), index=True)
-    state: orm.Mapped[str] = orm.mapped_column(sa.String(16))
-    """known, unknown (nothing said of what was meant) or disputed"""
-    model: orm.Mapped[str] = orm.mapped_column(ExactText)
-    cause: orm.Mapped[str] = orm.mapped_column(sa.String(128))
-    meant: orm.Mapped[str | None] = orm.mapped_column(sa.String(32))
+    meant: orm.Mapped[str] = orm.mapped_column(sa.String(32))
     """the beginning of the sha256 of the values that were meant"""
-    events: orm.Mapped[int]
-    profiles: orm.Mapped[str] = orm.mapped_column(sa.String(32))
-    """the beginning of the sha256 of the profiles' names and versions"""
     results: orm.Mapped[str] = orm.mapped_column(sa.Text)
     """as JSON, by profile: version, outcome, policy, strategy"""
-    parses: orm.Mapped[int | None]
-    """how many parses were stored, where the response was too long to be parsed for this"""
 
 
 class FailedResponse(Base):
