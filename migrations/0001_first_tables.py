@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0001_8fb81357"
+revision = "0001_540d44d0"
 down_revision = None
 branch_labels = None
 depends_on = None
@@ -153,9 +153,9 @@ def upgrade() -> None:
         sa.Column("home_source", sa.String(length=16), server_default="unknown", nullable=False),
         sa.Column("home_change", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column(
-            "former_profile", sa.String(length=64).with_variant(sa.String(length=255), "postgresql"), nullable=True
+            "other_profile", sa.String(length=64).with_variant(sa.String(length=255), "postgresql"), nullable=True
         ),
-        sa.Column("former_source", sa.String(length=16), nullable=True),
+        sa.Column("other_source", sa.String(length=16), nullable=True),
         sa.Column("service", sa.String(length=255), nullable=True),
         sa.Column("tried", sa.LargeBinary(), nullable=True),
         sa.Column("tried_key", sa.String(length=32), nullable=True),

@@ -50,7 +50,7 @@ main(prog_name="fencepost")
 """
 """The program, which stops before a call of one of its functions."""
 SOME_ARE_STORED = ("webapp.store.ingest.dump_ingest:DumpIngest", "_write", "2")
-SOME_ARE_PARSED = ("webapp.store.jobs.replays", "_store", "1")
+SOME_ARE_PARSED = ("webapp.store.jobs.replays", "_parse", "1")
 
 
 def lines(padding: str = "") -> bytes:

@@ -118,7 +118,7 @@ def write_long(
             derive.grown(engine, [target.id])
             between()
     finally:
-        derive.settle(engine, target.id)
+        derive.settle(engine, [target.id])
     return target.outcome(stored - first)
 
 

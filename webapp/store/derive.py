@@ -14,7 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from webapp.parsing import Trace
+from webapp.parsing import Profile, Trace
 from webapp.store.db import database, types
 from webapp.store.db.dialect import change, insert_new
 from webapp.store.db.ids import session_notes
@@ -74,29 +74,40 @@ def derive(connection: sa.Connection, session_ids: Iterable[int]) -> None:
         _write(connection, sessions, states)
 
 
-def settle(engine: sa.Engine, session_id: int) -> None:
-    """Derive one session in transactions of its own, none of which is long, however long the session is.
+def settle(
+    engine: sa.Engine,
+    session_ids: Iterable[int],
+    also: Profile | None = None,
+    on_kept: Callable[[int], object] = lambda _: None,
+) -> None:
+    """Derive sessions in transactions of their own, none of which is long, however long a session is.
 
-    What lacks a parse is parsed first, and written some at a time. The rest is made outside of a transaction and
-    written in one, if nobody wrote the session meanwhile.
+    What lacks a parse is parsed first, by `also` too, and written some at a time; `on_kept` hears of how many responses
+    each time. The rest is made outside of a transaction and written in one, if nobody wrote these sessions meanwhile.
     """
 
     def keep(new: list[rows.Row]) -> None:
         with database.writing_long(engine) as connection:
-            if connection.execute(_lock, about).first() is not None:
-                connection.execute(_new_parse, new)
+            present = {row.id for row in connection.execute(_lock, about)}
+            if kept := [row for row in new if row["turn_id"] // TURNS_A_SESSION in present]:
+                connection.execute(_new_parse, kept)
+        on_kept(len({row["turn_id"] for row in new}))
 
-    about = {"first": session_id, "last": session_id}
-    for _ in range(_TRIES):
-        with engine.connect() as connection:
-            sessions = connection.execute(_find, about).all()
-            states = _made(connection, sessions, keep)
-        with database.writing_long(engine) as connection:
-            if connection.execute(_lock, about).all() == sessions:
-                _write(connection, sessions, states)
-                return
+    for first, last in _runs(session_ids):
+        about = {"first": first, "last": last}
+        if not any(_settled(engine, about, keep, also) for _ in range(_TRIES)):
+            with database.writing_long(engine) as connection:
+                derive(connection, range(first, last + 1))
+
+
+def _settled(engine: sa.Engine, about: dict[str, int], keep: Keep, also: Profile | None) -> bool:
+    with engine.connect() as connection:
+        sessions = connection.execute(_find, about).all()
+        states = _made(connection, sessions, keep, also)
     with database.writing_long(engine) as connection:
-        derive(connection, [session_id])
+        if is_same := connection.execute(_lock, about).all() == sessions:
+            _write(connection, sessions, states)
+        return is_same
 
 
 def mark_stale(connection: sa.Connection, session_ids: Collection[int]) -> None:
@@ -114,7 +125,7 @@ def grown(engine: sa.Engine, session_ids: Iterable[int]) -> None:
     rests = _rests(engine)
     for session_id in session_ids:
         if (began := time.monotonic()) >= rests.get(session_id, began):
-            settle(engine, session_id)
+            settle(engine, [session_id])
             ended = time.monotonic()
             for number in [number for number, until in list(rests.items()) if until <= ended]:
                 rests.pop(number, None)
@@ -140,7 +151,9 @@ def _runs(session_ids: Iterable[int]) -> Iterator[tuple[int, int]]:
         yield run[0], run[-1]
 
 
-def _made(connection: sa.Connection, sessions: Iterable[Any], keep: Keep) -> list[SessionState]:
+def _made(
+    connection: sa.Connection, sessions: Iterable[Any], keep: Keep, also: Profile | None = None
+) -> list[SessionState]:
     """The state of each session, from all of its stored turns."""
     states = dict[int, SessionState]()
     for row in sessions:
@@ -148,7 +161,7 @@ def _made(connection: sa.Connection, sessions: Iterable[Any], keep: Keep) -> lis
         about = facets.of_session(row.home_profile, row.source_format, row.service, row.extra)
         states[row.id].facets.counts.update(about)
         states[row.id].notes += session_notes(row.id, row.external_id, row.title)
-    parsers, declared = cache(_parser), stored_turns.declarations(connection)
+    parsers, declared = cache(partial(_parser, also=also)), stored_turns.declarations(connection)
     late = stored_turns.late(connection, min(states), max(states)) if states else {}
     for session_id, tally in late.items():
         states[session_id].tally = tally
@@ -156,11 +169,10 @@ def _made(connection: sa.Connection, sessions: Iterable[Any], keep: Keep) -> lis
         beside, new = other_traces(connection, page), list[rows.Row]()
         for row in page:
             state = states[row.session_id]
-            traces, more = _traces(row, state.home, parsers(state.home), new)
+            traces, others = _traces(row, state.home, parsers(state.home), beside.get(row.id, ()), new)
             if row.session_id not in late:
                 state.tally.put(row.entry, row.kind, row.raw is not None, row.original, row.position)
             answers = None if row.answers is None else state.tally.positions[row.answers]
-            others = (*more, *beside.get(row.id, ()))
             state.see(placed(row, answers, declared(row.declaration_id), traces, others))
             if row.recorded_failure is not None:
                 state.fail(row.ordinal, row.recorded_failure)
@@ -171,25 +183,27 @@ def _made(connection: sa.Connection, sessions: Iterable[Any], keep: Keep) -> lis
     return list(states.values())
 
 
-def _parser(home: str) -> SessionParser:
+def _parser(home: str, also: Profile | None) -> SessionParser:
     """A profile of one's own may be gone: then `fencepost` alone parses."""
-    return SessionParser(home if home == UNKNOWN or is_known(home) else UNKNOWN)
+    return SessionParser(home if home == UNKNOWN or is_known(home) else UNKNOWN, also)
 
 
 def _traces(
-    row: Any, home: str, parser: SessionParser, new: list[rows.Row]
+    row: Any, home: str, parser: SessionParser, beside: Iterable[Trace], new: list[rows.Row]
 ) -> tuple[tuple[Trace, ...], tuple[Trace, ...]]:
-    """The traces of a turn under home and `fencepost`, parsed now where they are missing; and those that do not count,
-    where home cannot be run."""
+    """The traces of a turn under home and `fencepost`, and the others, all parsed now where they are missing; where
+    home cannot be run, none of them counts."""
     if row.original is not None or row.raw is None or row.kind not in MODEL_KINDS:
         return (), ()
-    traces = stored_traces(row, home)
+    traces = stored_traces(row, home) | {trace.profile: trace for trace in beside}
     for name in reversed(parser.names):
         if name not in traces:
             traces[name] = parser.trace(row.raw, name)
             new.append(rows.parse_row(row.id, traces[name]))
-    counted = tuple(traces[name] for name in dict.fromkeys((home, OURS)) if name in traces)
-    return ((), counted) if home != UNKNOWN and home not in traces else (counted, ())
+    if home != UNKNOWN and home not in traces:
+        return (), tuple(traces.values())
+    counted = tuple(traces.pop(name) for name in dict.fromkeys((home, OURS)) if name in traces)
+    return counted, tuple(traces.values())
 
 
 def _write(connection: sa.Connection, sessions: Sequence[Any], states: list[SessionState]) -> None:
@@ -237,7 +251,7 @@ def reindex(
     with engine.connect() as connection:
         ids = connection.scalars(query if every else query.where(Session.stale)).all()
     for count, session_id in enumerate(ids, 1):
-        settle(engine, session_id)
+        settle(engine, [session_id])
         on_progress(count, len(ids))
     return len(ids)
 

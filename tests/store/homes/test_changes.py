@@ -33,7 +33,7 @@ TEXTS = (
     BROKEN,
     "{'a': None}",
 )
-CHOSEN = ("home_source", "home_change", "former_profile", "former_source")
+CHOSEN = ("home_source", "home_change", "other_profile", "other_source")
 """columns of a session that say how it came to its home profile"""
 DIRECT = Home("direct", "told")
 

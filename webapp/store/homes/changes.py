@@ -3,8 +3,8 @@
 The `about` of such a task has `profile` and `source` (what the sessions get; of an undoing what they had got), `scope`,
 `author`, `total`, `undoes` (the change that it takes back) and `undone` (whether it was taken back itself); its
 `progress` how many are `finished`, and behind which session (`after`) the rest is. A session has the number of the
-change that was asked for last, and what it had before that: an undoing of the one is asked for last of all, and changes
-the two round.
+change that was asked for last, and beside its home another one: what it is to get, and when it has got it, what it had
+before that. A change, and its undoing too, changes the two round.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def begin(
     ids = sorted(set(session_ids))
     with writing(engine) as connection:
         number = _insert(connection, home, scope or {}, author, len(ids))
-        had = {"former_profile": Session.home_profile, "former_source": Session.home_source}
         for batch in batched(ids):
-            _claim(connection, number, Session.id.in_(batch), **had)
+            wanted = {"other_profile": home.profile, "other_source": home.source}
+            _claim(connection, number, Session.id.in_(batch), **wanted)
         return number
 
 
@@ -69,7 +69,7 @@ def begin_undoing(engine: sa.Engine, number: int, author: str = "") -> int:
         undone = sa.update(Task).where(Task.id == number).values(about=about | {"undone": True})
         connection.execute(undone)
         home = Home(about["profile"], about["source"])
-        differs = sa.or_(Session.former_profile != home.profile, Session.former_source != home.source)
+        differs = sa.or_(Session.other_profile != home.profile, Session.other_source != home.source)
         changed = (Session.home_change == number, Session.home_profile == home.profile, differs)
         total = connection.scalar(sa.select(sa.func.count()).select_from(Session).where(*changed)) or 0
         undoing = _insert(connection, home, about["scope"], author, total, number)
@@ -100,11 +100,10 @@ def work(
             with engine.connect() as connection:
                 taken = sa.select(Session.id).where(Session.home_change == number, Session.stale)
                 underived = connection.scalars(taken).all()
-            for left in underived:
-                derive.settle(engine, left)
+            derive.settle(engine, underived)
             tasks.end(engine, number, "done", None)
             return True
-        derive.settle(engine, session_id)
+        derive.settle(engine, [session_id])
         on_progress(task.progress.get("finished", 0) + 1, task.about["total"])
         between()
     return False
@@ -150,50 +149,33 @@ def _locked(connection: sa.Connection, number: int) -> Task:
 
 
 def _step(connection: sa.Connection, task: Task) -> int | None:
-    """Change the next session, and give its number; None where none is left."""
-    after, finished = task.progress.get("after", 0), task.progress.get("finished", 0)
-    query = sa.select(
-        Session.id, Session.home_profile, Session.home_source, Session.former_profile, Session.former_source
-    )
-    query = query.where(Session.home_change == task.id, Session.id > after).order_by(Session.id).limit(1)
-    if (row := connection.execute(query).first()) is None:
-        return None
-    home = Home(task.about["profile"], task.about["source"])
-    if task.about["undoes"] is not None:
-        home, former = Home(row.former_profile, row.former_source), Home(row.home_profile, row.home_source)
-        swapped = {"former_profile": former.profile, "former_source": former.source}
-        connection.execute(sa.update(Session).where(Session.id == row.id).values(swapped))
-    change_home(connection, row.id, home)
-    progress = {"finished": finished + 1, "after": row.id}
-    connection.execute(sa.update(Task).where(Task.id == task.id).values(progress=progress))
-    number: int = row.id
-    return number
-
-
-_lock = (
-    sa.select(Session.home_profile, Session.home_source)
-    .where(Session.id == sa.bindparam("session"))
-    .with_for_update(key_share=True)
-)
-
-
-def change_home(connection: sa.Connection, session_id: int, home: Home) -> None:
-    """Give a session another home profile, if it is still there. The caller commits.
+    """Give the next session its other home, and its number; None where none is left. Raises `UnknownProfile`.
 
     What another version of this profile parsed is forgotten, so that it is parsed anew; what others made of the
-    responses stays. Raises `UnknownProfile`.
+    responses stays.
     """
-    former = connection.execute(_lock, {"session": session_id}).one_or_none()
-    if former is None or home == tuple(former):
-        return
-    values = {"home_profile": home.profile, "home_source": home.source, "tried": None, "tried_key": None}
-    connection.execute(sa.update(Session).where(Session.id == session_id).values(**values, changed=dialect.change()))
-    if home.profile != former.home_profile:
-        if home.profile != UNKNOWN:
-            mine = sa.and_(turns_of(Parse.turn_id, session_id), Parse.profile == home.profile)
+    after, finished = task.progress.get("after", 0), task.progress.get("finished", 0)
+    homes = (Session.home_profile, Session.home_source, Session.other_profile, Session.other_source)
+    query = sa.select(Session.id, *homes).where(Session.home_change == task.id, Session.id > after)
+    row = connection.execute(query.order_by(Session.id).limit(1).with_for_update(key_share=True)).first()
+    if row is None:
+        return None
+    number, former = int(row.id), Home(row.home_profile, row.home_source)
+    home = Home(row.other_profile or UNKNOWN, row.other_source or UNKNOWN)
+    values: dict[str, Any] = {"other_profile": former.profile, "other_source": former.source}
+    if home != former:
+        values |= {"home_profile": home.profile, "home_source": home.source, "changed": dialect.change()}
+        values |= {"tried": None, "tried_key": None}
+    connection.execute(sa.update(Session).where(Session.id == number).values(values))
+    if home.profile != former.profile:
+        if home.known:
+            mine = sa.and_(turns_of(Parse.turn_id, number), Parse.profile == home.profile)
             older = Parse.version != parsing.profile(home.profile).version
             connection.execute(sa.delete(Parse).where(mine, older))
-        derive.mark_stale(connection, [session_id])
+        derive.mark_stale(connection, [number])
+    progress = {"finished": finished + 1, "after": number}
+    connection.execute(sa.update(Task).where(Task.id == task.id).values(progress=progress))
+    return number
 
 
 class BadScope(BadInput):

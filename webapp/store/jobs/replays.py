@@ -19,37 +19,38 @@ from webapp.config import Settings
 from webapp.parsing.engine import refuse_absent
 from webapp.store import derive, tasks
 from webapp.store.db.database import writing, writing_long
-from webapp.store.db.types import PackedText
 from webapp.store.ingest.result import Stopped
 from webapp.store.models import TURNS_A_SESSION, Parse, Session, Task, Turn, is_response, turns_of
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters, of_parameters
 from webapp.store.tasks import REPLAY
-from webapp.store.write import rows
 from webapp.store.write.tally import READABLE
 
 OnProgress = Callable[[int, int], None]
 MOST_SHOWN = 20
 AT_ONCE = 500
-"""responses that are parsed, and written, together"""
+"""responses of sessions that are parsed, and derived, together"""
 COUNTED = ("responses", "clean", "extracted", "repaired", "failed", "none", "rescued")
 _LOOKED_AT = 500
-_ROWS = 50
 
 _mine, _home = orm.aliased(Parse), orm.aliased(Parse)
-_is_new = sa.or_(_mine.version.is_(None), _mine.version != sa.bindparam("version"))
+_is_failed = sa.func.coalesce(sa.or_(_home.verdict == "failed", Turn.recorded_failure.is_not(None)), sa.false())
 _responses = (
-    sa.select(
-        *(Turn.id, Turn.session_id, _is_new.label("is_new"), _mine.verdict),
-        sa.type_coerce(sa.case((_is_new, Turn.raw), else_=sa.null()), PackedText).label("raw"),
-        sa.or_(_home.verdict == "failed", Turn.recorded_failure.is_not(None)).label("failed"),
-    )
+    sa.select(sa.func.count().label("responses"))
+    .select_from(Turn)
     .join(Session, Session.id == Turn.session_id)
     .outerjoin(_mine, sa.and_(_mine.turn_id == Turn.id, _mine.profile == sa.bindparam("profile")))
     .outerjoin(_home, sa.and_(_home.turn_id == Turn.id, _home.profile == Session.home_profile))
-    .where(Turn.session_id.in_(sa.bindparam("sessions", expanding=True)), Turn.id > sa.bindparam("after"), is_response)
-    .order_by(Turn.id)
-).execution_options(yield_per=_ROWS)
+    .where(Turn.session_id.in_(sa.bindparam("sessions", expanding=True)), is_response)
+)
+_is_new = sa.or_(_mine.version.is_(None), _mine.version != sa.bindparam("version"))
+_find_new = _responses.add_columns(Turn.session_id).where(_is_new).group_by(Turn.session_id)
+_verdicts = _responses.add_columns(_mine.verdict, _is_failed.label("failed")).group_by(_mine.verdict, _is_failed)
+_of_other_versions = sa.delete(Parse).where(
+    Parse.turn_id.in_(sa.select(Turn.id).where(Turn.session_id.in_(sa.bindparam("sessions", expanding=True)))),
+    Parse.profile == sa.bindparam("profile"),
+    Parse.version != sa.bindparam("version"),
+)
 
 
 @dataclass(slots=True)
@@ -183,67 +184,42 @@ def _go_through(
     """Raises `Stopped` where the task was cancelled, and what `between` and `on_progress` raise."""
     counted = _sessions(engine, task.about)
     run.total = sum(responses for _, responses in counted)
-    again = bool(task.about.get("again"))
+    finished = 0
+
+    def go_on(count: int) -> None:
+        nonlocal finished
+        finished += count
+        progress = {"finished": finished, "total": run.total, "counts": run.counts}
+        with writing(engine) as connection:
+            if not tasks.note(connection, task.id, progress):
+                raise Stopped(True)
+        on_progress(finished, run.total)
+        between()
+
     for group in _together(counted):
-        after: int | None = -1
-        try:
-            while after is not None:
-                is_first = after == -1
-                counts, parses, after = _parsed(engine, run.profile, group, after, again=again)
-                _store(engine, task.id, run, counts, parses, is_whole=is_first and after is None)
-                on_progress(run.counts["responses"], run.total)
-                between()
-        finally:
-            with engine.connect() as connection:  # also those that a killed one left
-                stale = connection.scalars(sa.select(Session.id).where(Session.id.in_(group), Session.stale)).all()
-            for session_id in stale:
-                derive.settle(engine, session_id)
+        _parse(engine, run, group, go_on, again=bool(task.about.get("again")))
+        with engine.connect() as connection:
+            for row in connection.execute(_verdicts, {"profile": run.profile, "sessions": group}):
+                if row.verdict is not None:
+                    run.counts["responses"] += row.responses
+                    run.counts[row.verdict] += row.responses
+                    run.counts["rescued"] += row.responses if row.failed and row.verdict in READABLE else 0
+        go_on(run.counts["responses"] - finished)
 
 
-def _parsed(
-    engine: sa.Engine, profile: str, group: list[int], after: int, *, again: bool
-) -> tuple[dict[str, int], list[rows.Row], int | None]:
-    """Parse what this version of the profile has not parsed of the next responses of these sessions: their counts, rows
-    of those that were parsed now, and the turn to go on behind."""
-    counts, parses, parser = dict.fromkeys(COUNTED, 0), list[rows.Row](), parsing.profile(profile)
-    about = {"profile": profile, "version": "" if again else parser.version, "sessions": group, "after": after}
-    with engine.connect() as connection:
-        for row in connection.execute(_responses.limit(AT_ONCE), about):
-            verdict = row.verdict
-            if row.is_new:
-                trace = parsing.parse(row.raw, parser)
-                verdict = trace.verdict
-                parses.append(rows.parse_row(row.id, trace))
-            counts["responses"] += 1
-            counts[verdict] += 1
-            counts["rescued"] += bool(row.failed) and verdict in READABLE
-            after = row.id
-    return counts, parses, after if counts["responses"] == AT_ONCE else None
-
-
-def _store(
-    engine: sa.Engine, number: int, run: Replay, counts: dict[str, int], parses: list[rows.Row], *, is_whole: bool
-) -> None:
-    """Keep traces, have their sessions derived, now or later, and note how far the replay is, in one transaction."""
+def _parse(engine: sa.Engine, run: Replay, group: list[int], on_kept: Callable[[int], None], *, again: bool) -> None:
+    """Derive those of these sessions in which this version of the profile has not parsed all, with what it makes of
+    that; also where `on_kept` raises, with what it has made by then."""
+    about = {"profile": run.profile, "version": "" if again else run.version, "sessions": group}
     with writing_long(engine) as connection:
-        changed = _keep(connection, run.profile, parses)
-        (derive.derive if is_whole else derive.mark_stale)(connection, changed)
-        so_far = {name: count + counts[name] for name, count in run.counts.items()}
-        progress = {"finished": so_far["responses"], "total": run.total, "counts": so_far}
-        if not tasks.note(connection, number, progress):
-            raise Stopped(True)
-    run.counts = so_far
-    run.new += len(parses)
-
-
-def _keep(connection: sa.Connection, profile: str, parses: list[rows.Row]) -> set[int]:
-    """Store what was parsed now, of sessions that are still there; the numbers of those."""
-    ids = {row["turn_id"] // TURNS_A_SESSION for row in parses}
-    query = sa.select(Session.id).where(Session.id.in_(ids)).order_by(Session.id)
-    present = set(connection.scalars(query.with_for_update(key_share=True))) if ids else set()
-    kept_parses = [row for row in parses if row["turn_id"] // TURNS_A_SESSION in present]
-    turn_ids = [row["turn_id"] for row in kept_parses]
-    connection.execute(sa.delete(Parse).where(Parse.turn_id.in_(turn_ids), Parse.profile == profile))
-    if kept_parses:
-        connection.execute(sa.insert(rows.parses), kept_parses)
-    return present
+        new = {row.session_id: row.responses for row in connection.execute(_find_new, about)}
+        if new:
+            connection.execute(_of_other_versions, about | {"sessions": list(new)})
+            derive.mark_stale(connection, new)
+    run.new += sum(new.values())
+    try:
+        derive.settle(engine, new, parsing.profile(run.profile), on_kept)
+    finally:
+        with engine.connect() as connection:  # also those that a killed one left
+            stale = connection.scalars(sa.select(Session.id).where(Session.id.in_(group), Session.stale)).all()
+        derive.settle(engine, stale)

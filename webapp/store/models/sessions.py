@@ -74,9 +74,9 @@ class Session(Numbered):
     """who named it: see `store.write.home`"""
     home_change: orm.Mapped[int | None] = orm.mapped_column(BigId)
     """the change of homes that was last asked for this session, see `store.homes.changes` …"""
-    former_profile: orm.Mapped[str | None] = orm.mapped_column(ProfileName)
-    former_source: orm.Mapped[str | None] = orm.mapped_column(sa.String(16))
-    """… and the home that it had before that"""
+    other_profile: orm.Mapped[str | None] = orm.mapped_column(ProfileName)
+    other_source: orm.Mapped[str | None] = orm.mapped_column(sa.String(16))
+    """… and the home that it is to get by that; once it has it, the one that it had before"""
     service: orm.Mapped[str | None] = orm.mapped_column(ShortText(255))
     """what its program calls itself, where the log says so"""
     tried: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)

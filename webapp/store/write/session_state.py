@@ -17,7 +17,7 @@ from webapp.dumps.messages.metadata import NOT_IN_LOG
 from webapp.dumps.records import SessionStart, Turn
 from webapp.findings.rule import RuleContext, RuleFinding, TurnView
 from webapp.findings.rulebook import RuleRunner
-from webapp.parsing import Trace, engine
+from webapp.parsing import Profile, Trace, engine
 from webapp.store.db.ids import TURNS_A_SESSION, Kind, Note
 from webapp.store.write.facets import Facets, digest
 from webapp.store.write.failed_responses import FailedResponses
@@ -186,10 +186,12 @@ def is_known(name: str) -> bool:
 
 
 class SessionParser:
-    """Runs the profiles of one session, of the `names`; texts that come again soon are not parsed again."""
+    """Runs the profiles of one session, of the `names`, and one `also`; texts that come again soon are not parsed
+    again."""
 
-    def __init__(self, home: str) -> None:
+    def __init__(self, home: str, also: Profile | None = None) -> None:
         profiles = {name: engine.profile(name) for name in ((OURS,) if home == UNKNOWN else (home, OURS))}
+        profiles |= {} if also is None else {also.name: also}
 
         def parsed(raw: str, name: str) -> Trace:
             return engine.parse(raw, profiles[name], lambda: self.trace(raw, OURS))
