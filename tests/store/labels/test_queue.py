@@ -100,7 +100,7 @@ def test_a_sample_that_was_drawn_stays_and_each_seed_gives_another(stored: None,
     assert len(raws(db, Spec("sample", 1000, 1))) == 6
 
 
-def test_a_large_store_is_sampled_by_places(bring: Bring, db: orm.Session) -> None:
+def test_what_no_model_wrote_is_in_no_sample(bring: Bring, db: orm.Session) -> None:
     for number in range(6):
         bring(windlass(f"s{number}", [entry("go", "turn_input")] * 3 + [entry(f"r{number}-{n}") for n in range(10)]))
     found = raws(db, Spec("sample", 12, 3))

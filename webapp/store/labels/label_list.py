@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.db import types
-from webapp.store.db.ids import microseconds
 from webapp.store.models import Label, Session, Turn
-from webapp.store.sessions.filters import cursor_moment, decoded_cursor, encoded_cursor
+from webapp.store.sessions.filters import behind, cursor, cursor_position, order_by
 from webapp.store.sessions.turns import PREVIEW, preview
 
-_CURSOR = "labels"
-_order = (Label.made_at, Label.id)
+_ORDER = "labels"
 _lines = (
     sa.select(Label, Session, Turn.position, types.head(Turn.raw, 4 * PREVIEW).label("head"))
     .options(orm.load_only(Session.key, Session.external_id, Session.revision, Session.newest))
     .join(Turn, Turn.id == Label.turn_id)
     .join(Session, Session.id == Turn.session_id)
     .where(Session.deleted_at.is_(None))
-    .order_by(*(column.desc() for column in _order))
+    .order_by(*order_by(_ORDER))
 )
 
 
@@ -47,27 +45,20 @@ def page(
     for column, value in ((Label.author, author), (Label.judgement, judgement)):
         if value:
             query = query.where(column == value)
-    if after is not None:
-        query = query.where(sa.tuple_(*_order) < _decoded(after))
+    if (position := cursor_position(_ORDER, after)) is not None:
+        query = query.where(behind(_ORDER, position))
     rows = db.execute(query).all()
-    last: Label | None = rows[limit - 1][0] if len(rows) > limit else None
     lines = [
         LabelLine(label, session, at, None if head is None else preview(bytes(head)))
         for label, session, at, head in rows[:limit]
     ]
-    return lines, encoded_cursor(_CURSOR, [microseconds(last.made_at), last.id]) if last else None
+    return lines, cursor(_ORDER, lines[-1].label) if len(rows) > limit else None
 
 
 def authors(db: orm.Session) -> dict[str, int]:
     """Who labelled, and how many responses."""
     rows = db.execute(sa.select(Label.author, sa.func.count()).group_by(Label.author)).all()
     return {row[0]: row[1] for row in sorted(rows, key=lambda row: (-row[1], row[0]))}
-
-
-def _decoded(after: str) -> Any:
-    """Where the label of a cursor stands in the order."""
-    made_at, label_id = decoded_cursor(after, _CURSOR, 2)
-    return sa.tuple_(sa.literal(cursor_moment(made_at), Label.made_at.type), sa.literal(label_id, sa.BigInteger()))
 
 
 def sources(db: orm.Session) -> dict[str, int]:

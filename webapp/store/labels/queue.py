@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 import time
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
@@ -228,36 +228,19 @@ def _of_sample(db: orm.Session, spec: Spec) -> list[int]:
 
 
 def _sample(db: orm.Session, spec: Spec) -> list[int]:
-    """Turns drawn at random, each response as likely as any other.
+    """Turns drawn at random, each response as likely as any other: the same data and seed give the same sample.
 
-    Positions are drawn from all turns and kept where a model wrote: the same data and seed give the same sample.
+    One that failed without a text counts as a response, and is left out.
     """
-    sessions_listed = sa.select(Session.id, Session.turn_count).where(listed, Session.response_count > 0)
-    rows = db.execute(sessions_listed.order_by(Session.key)).all()
-    ends = list(accumulate(row.turn_count for row in rows))
-    total = db.scalar(sa.select(sa.func.sum(Session.response_count)).where(listed)) or 0
+    query = sa.select(Session.id, Session.response_count).where(listed, Session.response_count > 0)
+    rows = db.execute(query.order_by(Session.key)).all()
+    ends = [0, *accumulate(row.response_count for row in rows)]
     chance = random.Random(spec.seed)  # noqa: S311 a sample to be drawn again, no secret
-    if spec.size * 2 >= total:
-        joined = _places.join(Session, Session.id == Turn.session_id).where(listed)
-        every = list(db.scalars(joined.order_by(Session.key, Turn.position)))
-        chance.shuffle(every)
-        return every[: spec.size]
-    sample: dict[int, None] = {}
-    while len(sample) < spec.size:
-        places = []
-        for _ in range(200):
-            at = chance.randrange(ends[-1])
-            index = bisect_right(ends, at)
-            places.append((rows[index].id, at - (ends[index - 1] if index else 0)))
-        sample |= dict.fromkeys(_responses(db, places))
-    return list(sample)[: spec.size]
-
-
-def _responses(db: orm.Session, places: list[tuple[int, int]]) -> list[int]:
-    """The responses at these (session, position), in that order."""
-    query = _places.where(sa.tuple_(Turn.session_id, Turn.position).in_(places))
-    by_place = {(row.session_id, row.position): row.id for row in db.execute(query)}
-    return [by_place[place] for place in places if place in by_place]
-
-
-_places = sa.select(Turn.id, Turn.session_id, Turn.position).where(is_response)
+    drawn = chance.sample(range(ends[-1]), min(spec.size, ends[-1]))
+    places = [(rows[at := bisect_right(ends, number) - 1].id, number - ends[at]) for number in drawn]
+    turns: dict[int, list[int]] = defaultdict(list)
+    responses = sa.select(Turn.session_id, Turn.id).where(is_response).order_by(Turn.session_id, Turn.position)
+    for batch in batched(dict.fromkeys(session_id for session_id, _ in places)):
+        for session_id, turn_id in db.execute(responses.where(Turn.session_id.in_(batch))):
+            turns[session_id].append(turn_id)
+    return [turns[session_id][at] for session_id, at in places if at < len(turns[session_id])]

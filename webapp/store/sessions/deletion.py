@@ -128,32 +128,24 @@ def _labelled(connection: sa.Connection, session_id: int) -> bool:
 
 
 def _purge(engine: sa.Engine, session_id: int, before: datetime) -> bool:
-    """Whether it went. Of a long session nothing can be found or brought back once its end goes: the rest is gone a
-    transaction later, or, where the process dies, with the next purge.
+    """Whether it went. Of a long session nothing can be found or brought back once its end goes: the rest is gone some
+    transactions later, or, where the process dies or a label came in between, not before the next purge.
     """
-    parameters = {"session": session_id}
     with writing(engine) as connection:
-        is_deleted = connection.scalar(_is_deleted, {**parameters, "before": before}) is not None
+        is_deleted = connection.scalar(_is_deleted, {"session": session_id, "before": before}) is not None
         if not is_deleted or _labelled(connection, session_id):
             return False
-        last: int = connection.scalar(_last, parameters) or 0
-        if last < AT_ONCE:
-            _remove(connection, session_id, 0)
-            return True
-        # no name is left by which it could be found: not its id or key, nor its dump
-        names = {"external_id": f"gone-{secrets.token_hex(16)}", "key": secrets.token_hex(8)}
-        connection.execute(sa.update(Session).where(Session.id == session_id).values(**names))
-        connection.execute(sa.delete(DumpSession).where(DumpSession.session_id == session_id))
-    return _remove_in_parts(engine, session_id, last)
-
-
-def _remove_in_parts(engine: sa.Engine, session_id: int, last: int) -> bool:
-    """Remove a session whose last turn has the ordinal `last`; False where a label came in between."""
-    for first in range(last // AT_ONCE * AT_ONCE, -1, -AT_ONCE):
+        first = (connection.scalar(_last, {"session": session_id}) or 0) // AT_ONCE * AT_ONCE
+        if first:  # no name is left by which it could be found: not its id or key, nor its dump
+            names = {"external_id": f"gone-{secrets.token_hex(16)}", "key": secrets.token_hex(8)}
+            connection.execute(sa.update(Session).where(Session.id == session_id).values(**names))
+            connection.execute(sa.delete(DumpSession).where(DumpSession.session_id == session_id))
+        _remove(connection, session_id, first)
+    for start in range(first - AT_ONCE, -1, -AT_ONCE):
         with writing_long(engine) as connection:
             if _labelled(connection, session_id):
                 return False
-            _remove(connection, session_id, first)
+            _remove(connection, session_id, start)
     return True
 
 

@@ -23,6 +23,7 @@ from webapp.dumps.messages.metadata import STOPS
 from webapp.refusals import BadInput, WrongUse
 from webapp.store.db import ids
 from webapp.store.db.ids import microseconds
+from webapp.store.models.people import Label
 from webapp.store.models.sessions import Session
 from webapp.store.write.tally import BROKEN_AS_ONE, VERDICTS
 
@@ -63,8 +64,10 @@ KEYS: dict[str, tuple[Any, ...]] = {
     "time": (Session.happened_at, Session.id),
     "match": (Session.id,),
     **{number.sort: (number.column, Session.happened_at, Session.id) for number in NUMBERS if number.sort},
+    "labels": (Label.made_at, Label.id),
 }
-"""most important first; all of them descend, and the last says which of two otherwise equal sessions comes first"""
+"""of lists of sessions, and of labels: most important first; all of them descend, and the last says which of two
+otherwise equal ones comes first"""
 
 
 class BadCursor(BadInput):
