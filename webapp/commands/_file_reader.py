@@ -26,8 +26,8 @@ from webapp.parsing.words import counted
 from webapp.store.ingest.dump_files import NotKept
 from webapp.store.ingest.result import IngestCounts, Progress
 from webapp.store.ingest.start import IngestResult, describe, format_by, ingest, ingest_again, sniffed
+from webapp.store.models import Dump
 from webapp.store.sessions import dumps
-from webapp.store.sessions.dumps import DumpLine
 from webapp.visible import visible
 
 _PREVIEWED = 3
@@ -126,7 +126,7 @@ class FileReader:
         except (BadDump, OSError, click.UsageError) as error:
             return FileResult(name, error=_said(error))
 
-    def again(self, dump: DumpLine) -> FileResult:
+    def again(self, dump: Dump) -> FileResult:
         """Read a kept dump anew; whatever is wrong with it is in the result."""
         if self.engine is None:
             raise ValueError("nothing is stored here")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -35,8 +35,6 @@ _IMPORTED = (
     *("session", "key", "revision", "position", "raw_sha256", "author", "judgement", "cause", "expects", "expected"),
     *("note", "seconds", "made_at", "history", "settled"),
 )
-MOST_IN_QUERY = 5000
-"""numbers that one query names"""
 MOST_COUNTED = 2000
 """labelled responses that are looked at before an export, to say how many of them have no known value"""
 
@@ -64,14 +62,14 @@ def labels(
     *,
     scope: str,
     redactor: Redactor | None = None,
-    sessions: Collection[int] | None = None,
+    sessions: Set[int] | None = None,
     turn_ids: Sequence[int] | None = None,
     left_out: Counter[str] | None = None,
 ) -> Iterator[bytes]:
     """Labelled responses in the format `name`: all, those of some sessions, or those turns. Raises `UnknownExport`
     at once and `MissingLibrary` with the first piece. `left_out` counts those that the format leaves out, by reason."""
     format_ = base.find(name, "labels")
-    responses = _responses(db, _labelled(db, sessions, turn_ids, with_history=True))
+    responses = _responses(db, settling.every(db, with_history=True, sessions=sessions, turn_ids=turn_ids))
     if redactor is not None:
         responses = map(redactor.response, responses)
     facts = about(scope, redactor)
@@ -84,7 +82,7 @@ def chosen(db: orm.Session, idents: Sequence[str], filters: Filters | None) -> t
     Raises `NoSuchSession`.
     """
     if idents:
-        ids = [session_store.find(db, ident).id for ident in idents]
+        ids = {session_store.find(db, ident).id for ident in idents}
         return f"labels of {words.counted(len(ids), 'chosen session')}", {"sessions": ids}
     if filters is not None and (active := filters.active()):
         narrowed = ", ".join(f"{name} {value}" for name, value in active.items())
@@ -93,12 +91,12 @@ def chosen(db: orm.Session, idents: Sequence[str], filters: Filters | None) -> t
 
 
 def unknown_values(
-    db: orm.Session, *, sessions: Collection[int] | None = None, turn_ids: Sequence[int] | None = None
+    db: orm.Session, *, sessions: Set[int] | None = None, turn_ids: Sequence[int] | None = None
 ) -> UnknownValues:
     """What an export of these has to leave out in formats of known values alone, as far as a page looks."""
     reasons: Counter[str] = Counter()
     looked_at = 0
-    for response in _labelled(db, sessions, turn_ids, with_history=False):
+    for response in settling.every(db, sessions=sessions, turn_ids=turn_ids):
         if looked_at == MOST_COUNTED:
             return UnknownValues(reasons, looked_at, True)
         looked_at += 1
@@ -157,25 +155,8 @@ def of_filters(db: orm.Session, filters: Filters) -> set[int]:
 
 def of_turns(db: orm.Session, turn_ids: Sequence[int]) -> Iterator[LabelledResponse]:
     """These responses as formats get them, in the order of turns, those without a label too."""
-    return _responses(db, _rows_of_turns(db, turn_ids, with_history=True))
-
-
-def _labelled(
-    db: orm.Session, sessions: Collection[int] | None, turn_ids: Sequence[int] | None, *, with_history: bool
-) -> Iterator[settling.Labelled]:
-    """Those turns that have labels, else the labelled ones of those sessions, else all."""
-    if turn_ids is not None:
-        responses = _rows_of_turns(db, turn_ids, with_history=with_history)
-        return (response for response in responses if response.labels)
-    if sessions is None:
-        return settling.every(db, with_history=with_history)
-    together = batched(sorted(sessions), MOST_IN_QUERY)
-    return (one for batch in together for one in settling.every(db, with_history=with_history, sessions=batch))
-
-
-def _rows_of_turns(db: orm.Session, turn_ids: Sequence[int], *, with_history: bool) -> Iterator[settling.Labelled]:
-    for batch in batched(sorted(turn_ids), _AT_ONCE):
-        yield from settling.of_turns(db, batch, with_history=with_history)
+    in_order = batched(sorted(turn_ids), _AT_ONCE)
+    return _responses(db, (one for some in in_order for one in settling.of_turns(db, some, with_history=True)))
 
 
 def _responses(db: orm.Session, responses: Iterable[settling.Labelled]) -> Iterator[LabelledResponse]:

@@ -24,7 +24,7 @@ from webapp.store.ingest import dump_files
 from webapp.store.ingest.result import IngestCounts, IngestResult, Outcomes, Progress, Stopped, describe, problem_dict
 from webapp.store.models import Dump, Session
 from webapp.store.sessions import dumps
-from webapp.store.sessions.dumps import DumpLine, line
+from webapp.store.sessions.dumps import line
 from webapp.store.write.session_state import SessionInput, SessionOutcome
 
 OWN_FORMAT = "fencepost"
@@ -47,7 +47,7 @@ class DumpIngest:
     filename: str
     format: str | None
     home: str | None
-    again: DumpLine | None = None
+    again: Dump | None = None
     mapping: Mapping[str, str] | None = None
     watch: Progress = field(default_factory=Progress)
     replaced: str | None = None
@@ -203,7 +203,7 @@ class DumpIngest:
             self.noted_at = time.monotonic()
             connection.execute(sa.update(Dump).where(Dump.id == dump).values(self.counts.columns()))
 
-    def _finish(self, error: Mapping[str, str | None] | None) -> DumpLine:
+    def _finish(self, error: Mapping[str, str | None] | None) -> Dump:
         with database.writing(self.engine) as connection:
             dump_id = self.watch.dump = self._dump(connection)
             values = {
@@ -220,7 +220,7 @@ class DumpIngest:
             dumps.link(connection, dump_id, dict.fromkeys(self.counts.sessions, 0))
             return line(connection, dump_id)
 
-    def _first_dump(self) -> DumpLine:
+    def _first_dump(self) -> Dump:
         first = sa.select(Session.dump_id).where(Session.id == next(iter(self.counts.sessions)))
         with self.engine.connect() as connection:
             return line(connection, connection.scalars(first).one())

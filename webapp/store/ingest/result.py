@@ -11,7 +11,7 @@ from typing import BinaryIO, cast
 from webapp.dumps.answer_alarm import Carried, MissingAnswers
 from webapp.dumps.records import Problem, SessionStart, Turn
 from webapp.refusals import Refusal
-from webapp.store.sessions.dumps import ANSWERS_MISSING, DumpLine
+from webapp.store.models import ANSWERS_MISSING, Dump
 from webapp.store.write.session_state import SessionOutcome
 
 EVERY = 0.5
@@ -100,7 +100,7 @@ class IngestResult:
     sessions, `new_turns` the turns stored, duplicates included. At most 200 problems are word for word.
     """
 
-    dump: DumpLine
+    dump: Dump
     sessions: list[str]
     keys: list[str]
     problems: list[Problem]
@@ -183,7 +183,7 @@ class IngestCounts:
             "problem_count": self.watch.problems,
         }
 
-    def result(self, dump: DumpLine) -> IngestResult:
+    def result(self, dump: Dump) -> IngestResult:
         """What became of the dump."""
         ids = [external_id for external_id, _ in self.sessions.values()]
         keys = [key for _, key in self.sessions.values()]

@@ -30,7 +30,7 @@ from webapp.store.ingest.result import Progress, problem_of
 from webapp.store.ingest.result import describe as describe
 from webapp.store.models import Dump, Session, Turn
 from webapp.store.sessions import deletion
-from webapp.store.sessions.dumps import DumpLine, find, line, named_sessions
+from webapp.store.sessions.dumps import find, line, named_sessions
 from webapp.store.write import rows, stored_turns
 from webapp.store.write.parser import UNKNOWN
 from webapp.store.write.session_state import is_known
@@ -151,7 +151,7 @@ def format_by(mapping: Mapping[str, str] | None, name: str | None) -> str | None
     return MAPPED
 
 
-def _todays_format(spooled: Spooled, dump: DumpLine) -> str:
+def _todays_format(spooled: Spooled, dump: Dump) -> str:
     if dump.format == MAPPED:
         return MAPPED
     try:
@@ -170,7 +170,7 @@ def sniffed(spooled: Spooled, filename: str) -> str:
         raise UnknownFormat(empty.reason) from empty
 
 
-def _read_otherwise(engine: sa.Engine, sha256: str, mapping: Mapping[str, str] | None) -> DumpLine | None:
+def _read_otherwise(engine: sa.Engine, sha256: str, mapping: Mapping[str, str] | None) -> Dump | None:
     """The dump with these bytes, where it was read by another mapping than this one, or by none."""
     if mapping is None:
         return None
@@ -180,7 +180,7 @@ def _read_otherwise(engine: sa.Engine, sha256: str, mapping: Mapping[str, str] |
         return None if row is None or row.mapping == dict(mapping) else line(connection, row.id)
 
 
-def _replacing(engine: sa.Engine, before: DumpLine | None, result: IngestResult) -> IngestResult:
+def _replacing(engine: sa.Engine, before: Dump | None, result: IngestResult) -> IngestResult:
     """Hide what only a wrong mapping made of the dump; what has labels stays."""
     if before is not None:
         with orm.Session(engine) as db:

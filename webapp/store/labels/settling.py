@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -15,9 +15,10 @@ from sqlalchemy import orm
 
 from webapp.exports.base import expected_values
 from webapp.store.db.dialect import upsert
+from webapp.store.db.ids import batched
 from webapp.store.labels import causes, label_content, labels
 from webapp.store.labels.label_content import LabelContent, same_as
-from webapp.store.models import FinalLabel, Label, LabelEvent, Session, Turn
+from webapp.store.models import TURNS_A_SESSION, FinalLabel, Label, LabelEvent, Session, Turn
 
 _AT_ONCE = 200
 
@@ -100,16 +101,20 @@ def finals(db: orm.Session) -> list[tuple[int, str | None, Final | None]]:
 
 
 def every(
-    db: orm.Session, *, with_history: bool = False, sessions: Collection[int] | None = None
+    db: orm.Session,
+    *,
+    with_history: bool = False,
+    sessions: Set[int] | None = None,
+    turn_ids: Collection[int] | None = None,
 ) -> Iterator[Labelled]:
-    """Every labelled response in the order of turns, a few hundred at a time; of some sessions (their ids) if asked."""
-    query = sa.select(Label.turn_id).distinct().order_by(Label.turn_id).limit(_AT_ONCE)
+    """Every labelled response in the order of turns, a few hundred at a time; of some sessions or turns if asked."""
+    labelled = db.scalars(sa.select(Label.turn_id).distinct().order_by(Label.turn_id)).all()
     if sessions is not None:
-        query = query.join(Turn, Turn.id == Label.turn_id).where(Turn.session_id.in_(sessions))
-    after = -1
-    while ids := db.scalars(query.where(Label.turn_id > after)).all():
-        yield from of_turns(db, ids, with_history=with_history)
-        after = ids[-1]
+        labelled = [number for number in labelled if number // TURNS_A_SESSION in sessions]
+    if turn_ids is not None:
+        labelled = sorted(set(turn_ids).intersection(labelled))
+    for batch in batched(labelled, _AT_ONCE):
+        yield from of_turns(db, batch, with_history=with_history)
 
 
 def of_turns(db: orm.Session, turn_ids: Sequence[int], *, with_history: bool = False) -> list[Labelled]:

@@ -4,6 +4,7 @@
 
 from webapp.store.db.types import Base
 from webapp.store.models.dumps import (
+    ANSWERS_MISSING,
     Declaration,
     Dump,
     DumpSession,

@@ -3,14 +3,18 @@ made of responses: parses, contracts, search."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.contracts.contract import BROKEN
 from webapp.store.db.types import Base, BigId, ExactJson, ExactText, Numbered, PackedJson, ProfileName, UtcDateTime
+
+ANSWERS_MISSING = "answers_missing"
+"""the code of a problem that says that a session was read without its answers"""
 
 
 class Dump(Numbered):
@@ -35,6 +39,14 @@ class Dump(Numbered):
     """the mapping that it was read by"""
     not_in_log: orm.Mapped[list[str] | None] = orm.mapped_column(ExactJson)
     """which facts none of its responses has, see `webapp.dumps.answer_alarm`; null where no response was read"""
+    if TYPE_CHECKING:
+        sessions: Sequence[Any]
+        """key, external_id and newest of its first ones, where it is a line of a list: see `store.sessions.dumps`"""
+
+    @property
+    def answers_missing(self) -> bool:
+        """Whether a session was read without an answer, or mostly empty; see `webapp.dumps.answer_alarm`."""
+        return any(problem.get("code") == ANSWERS_MISSING for problem in self.problems)
 
 
 class DumpSession(Base):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,49 +11,20 @@ from sqlalchemy import orm
 from webapp.dumps.session_keys import OPTION
 from webapp.refusals import NotThere
 from webapp.store.db.ids import batched
-from webapp.store.models import Dump, DumpSession, Session
+from webapp.store.models import ANSWERS_MISSING, Dump, DumpSession, Session
 from webapp.store.sessions.where import id_of
 
 MOST_PROBLEMS = 50
 MOST_SESSIONS = 20
 _LOOKED_AT = 100
 """sessions of a dump of which is seen what named them"""
-ANSWERS_MISSING = "answers_missing"
-"""the code of a problem that says that a session was read without its answers"""
 
 
 class NoSuchDump(NotThere):
     """No dump has that hash or number."""
 
 
-@dataclass(slots=True)
-class DumpLine:
-    """One dump: the columns of `Dump`, of `problems` the first 50; `sessions` (key, external_id, newest) are the first
-    20. `answers_missing`: one was read without an answer, or mostly empty; see `webapp.dumps.answer_alarm`.
-    """
-
-    id: int
-    sha256: str
-    filename: str
-    format: str | None
-    bytes: int
-    state: str
-    error: dict[str, Any] | None
-    problems: list[dict[str, str]]
-    problem_count: int
-    session_count: int
-    turn_count: int
-    received_at: datetime
-    home: str | None
-    mapping: dict[str, str] | None
-    not_in_log: list[str] | None
-    sessions: Sequence[Any]
-    answers_missing: bool = False
-
-
-def page(
-    db: orm.Session, *, limit: int = 100, before: int | None = None, without: Collection[int] = ()
-) -> list[DumpLine]:
+def page(db: orm.Session, *, limit: int = 100, before: int | None = None, without: Collection[int] = ()) -> list[Dump]:
     """The newest dumps first: those with a lower number than `before`, and not those in `without`."""
     query = sa.select(Dump.__table__).where(Dump.id.not_in(without)).order_by(Dump.id.desc()).limit(limit)
     if before is not None:
@@ -110,7 +79,7 @@ def are_being_read(connection: sa.Connection) -> bool:
     return connection.scalar(sa.select(Dump.id).where(Dump.state == "reading").limit(1)) is not None
 
 
-def find(db: orm.Session, ident: str | int) -> DumpLine:
+def find(db: orm.Session, ident: str | int) -> Dump:
     """The dump with that sha256 or number; raises `NoSuchDump`."""
     return line(db.connection(), find_id(db, ident))
 
@@ -124,7 +93,7 @@ def find_id(db: orm.Session, ident: str | int) -> int:
     return dump_id
 
 
-def line(connection: sa.Connection, dump_id: int) -> DumpLine:
+def line(connection: sa.Connection, dump_id: int) -> Dump:
     """One dump's line, by its number."""
     return _line(connection, connection.execute(sa.select(Dump.__table__).where(Dump.id == dump_id)).one())
 
@@ -138,12 +107,13 @@ _find_links = (  # made once: a page has fifty dumps, and to make it takes longe
 )
 
 
-def _line(connection: sa.Connection, row: sa.Row[Any]) -> DumpLine:
-    line = DumpLine(**row._mapping, sessions=connection.execute(_find_links, {"dump": row.id}).all())
-    alarms = [problem for problem in line.problems if problem.get("code") == ANSWERS_MISSING]
-    line.problems = [*alarms, *(problem for problem in line.problems if "code" not in problem)][:MOST_PROBLEMS]
-    line.answers_missing = bool(alarms)
-    return line
+def _line(connection: sa.Connection, row: sa.Row[Any]) -> Dump:
+    """The dump, of its problems the first 50, missing answers before others, and of its sessions the first 20."""
+    dump = Dump(**row._mapping)
+    dump.sessions = connection.execute(_find_links, {"dump": row.id}).all()
+    alarms = [problem for problem in dump.problems if problem.get("code") == ANSWERS_MISSING]
+    dump.problems = [*alarms, *(problem for problem in dump.problems if "code" not in problem)][:MOST_PROBLEMS]
+    return dump
 
 
 def beginning(connection: sa.Connection, prefix: str = "") -> list[int]:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from webapp.store.models import Task
-from webapp.store.sessions.dumps import DumpLine
+from webapp.store.models import Dump, Task
 from webapp.store.tasks import HELD
 
 TASK_STATES = {
@@ -103,7 +102,7 @@ class DumpRow:
         return self.dump is not None and self.code == "unknown_format" and "not JSON" not in (self.error or "")
 
 
-def of_dump(dump: DumpLine, *, created: bool = True) -> DumpRow:
+def of_dump(dump: Dump, *, created: bool = True) -> DumpRow:
     """`created` is False where it, or everything in it, was here before it came."""
     return DumpRow(
         f"dump-{dump.id}",
@@ -141,7 +140,7 @@ def of_job(job: Task) -> DumpRow:
     )
 
 
-def of_refused(refused: RefusedUpload, dump: DumpLine | None) -> DumpRow:
+def of_refused(refused: RefusedUpload, dump: Dump | None) -> DumpRow:
     """`dump` is what was kept of it, where something was."""
     if dump is not None and dump.error is not None:
         return of_dump(dump)

@@ -15,7 +15,7 @@ from webapp.extensions import db
 from webapp.store import saved
 from webapp.store.ingest.result import problem_dict
 from webapp.store.jobs import mappings as store
-from webapp.store.models import SavedItem
+from webapp.store.models import Dump, SavedItem
 from webapp.store.sessions import dumps as dump_store
 from webapp.web.answers import page
 from webapp.web.api.operation import json, json_object, operation, refused
@@ -48,7 +48,7 @@ def make() -> Response:
 def _editor(
     fields: dict[str, str],
     saved: SavedItem | None,
-    dump: dump_store.DumpLine | None,
+    dump: Dump | None,
     status: int = 200,
     message: str | None = None,
 ) -> Response:
@@ -98,7 +98,7 @@ def _fields(values: Any) -> dict[str, str]:
     return {field: values[field].strip() for field in ORDER if values.get(field, "").strip()}
 
 
-def _dump(ident: str | None) -> dump_store.DumpLine | None:
+def _dump(ident: str | None) -> Dump | None:
     return dump_store.find(db.session, ident) if ident else None
 
 

@@ -26,7 +26,7 @@ from webapp.store.ingest import dump_files
 from webapp.store.ingest.result import Progress, describe, problem_dict
 from webapp.store.ingest.start import IngestResult, ingest
 from webapp.store.jobs import imports, mappings
-from webapp.store.sessions.dumps import DumpLine
+from webapp.store.models import Dump
 from webapp.web import links
 from webapp.web.api.shapes import filled
 from webapp.web.dumps.dump_rows import LOOKED_AT, RefusedUpload
@@ -106,7 +106,7 @@ def queue_upload(stream: IO[bytes], filename: str, how: UploadOptions, keys: dic
     return number
 
 
-def queue_kept(dump: DumpLine, mapping: dict[str, str] | None) -> int:
+def queue_kept(dump: Dump, mapping: dict[str, str] | None) -> int:
     """Have the worker read a kept dump anew, by a mapping or with today's formats; gives the job's number."""
     settings = current_app.config["SETTINGS"]
     number = imports.ask(db.engine, settings, filename=dump.filename, dump_id=dump.id, size=dump.bytes, mapping=mapping)
@@ -194,9 +194,11 @@ def queued(numbers: list[int]) -> tuple[Response, int]:
 
 def as_sent(result: IngestResult, filename: str) -> IngestResult:
     """What who may only write is told of a file: of one that was there before, nothing that its first sender said."""
-    not_in_log = result.dump.not_in_log if result.created else None
-    dump = replace(result.dump, filename=filename, not_in_log=not_in_log)
-    return replace(result, dump=dump) if result.created else replace(result, dump=dump, sessions=[], problems=[])
+    result.dump.filename = filename
+    if result.created:
+        return result
+    result.dump.not_in_log = None
+    return replace(result, sessions=[], problems=[])
 
 
 def answer(results: list[IngestResult | RefusedUpload]) -> tuple[Response, int]:
