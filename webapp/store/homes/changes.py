@@ -16,7 +16,6 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp import parsing
 from webapp.parsing import profile as find_profile
 from webapp.refusals import BadInput
 from webapp.store import derive, tasks
@@ -24,10 +23,11 @@ from webapp.store.db import dialect
 from webapp.store.db.database import writing, writing_long
 from webapp.store.db.ids import batched
 from webapp.store.homes import rules
-from webapp.store.models import Parse, Session, Task, turns_of
+from webapp.store.models import Session, Task
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.filters import Filters, of_parameters
 from webapp.store.tasks import HOMES
+from webapp.store.write import rows
 from webapp.store.write.parser import DECLINED, UNKNOWN, Home
 
 MOST_SHOWN = 50
@@ -169,9 +169,7 @@ def _step(connection: sa.Connection, task: Task) -> int | None:
     connection.execute(sa.update(Session).where(Session.id == number).values(values))
     if home.profile != former.profile:
         if home.known:
-            mine = sa.and_(turns_of(Parse.turn_id, number), Parse.profile == home.profile)
-            older = Parse.version != parsing.profile(home.profile).version
-            connection.execute(sa.delete(Parse).where(mine, older))
+            rows.forget_parses(connection, [number], home.profile, find_profile(home.profile).version)
         derive.mark_stale(connection, [number])
     progress = {"finished": finished + 1, "after": number}
     connection.execute(sa.update(Task).where(Task.id == task.id).values(progress=progress))

@@ -19,11 +19,13 @@ from webapp.config import Settings
 from webapp.parsing.engine import refuse_absent
 from webapp.store import derive, tasks
 from webapp.store.db.database import writing, writing_long
+from webapp.store.db.ids import batched
 from webapp.store.ingest.result import Stopped
-from webapp.store.models import TURNS_A_SESSION, Parse, Session, Task, Turn, is_response, turns_of
+from webapp.store.models import TURNS_A_SESSION, Parse, Session, Task, Turn, is_response
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters, of_parameters
 from webapp.store.tasks import REPLAY
+from webapp.store.write import rows
 from webapp.store.write.tally import READABLE
 
 OnProgress = Callable[[int, int], None]
@@ -46,11 +48,6 @@ _responses = (
 _is_new = sa.or_(_mine.version.is_(None), _mine.version != sa.bindparam("version"))
 _find_new = _responses.add_columns(Turn.session_id).where(_is_new).group_by(Turn.session_id)
 _verdicts = _responses.add_columns(_mine.verdict, _is_failed.label("failed")).group_by(_mine.verdict, _is_failed)
-_of_other_versions = sa.delete(Parse).where(
-    Parse.turn_id.in_(sa.select(Turn.id).where(Turn.session_id.in_(sa.bindparam("sessions", expanding=True)))),
-    Parse.profile == sa.bindparam("profile"),
-    Parse.version != sa.bindparam("version"),
-)
 
 
 @dataclass(slots=True)
@@ -126,15 +123,15 @@ def replay(
 
 
 def forget(engine: sa.Engine, profile: str) -> None:
-    """Remove the traces of a profile that is gone, and what was made of them, session by session."""
+    """Remove the traces of a profile that is gone, and what was made of them."""
     with engine.connect() as connection:
         turn_ids = connection.scalars(sa.select(Parse.turn_id).where(Parse.profile == profile))
         session_ids = sorted({turn_id // TURNS_A_SESSION for turn_id in turn_ids})
-    for session_id in session_ids:
+    for some in batched(session_ids):
         with writing_long(engine) as connection:
-            mine = turns_of(Parse.turn_id, session_id)
-            connection.execute(sa.delete(Parse).where(mine, Parse.profile == profile))
-            derive.derive(connection, [session_id])
+            rows.forget_parses(connection, some, profile)
+            derive.mark_stale(connection, some)
+        derive.settle(engine, some)
 
 
 def work(engine: sa.Engine, task: Task, *, between: Callable[[], None]) -> dict[str, Any]:
@@ -210,11 +207,11 @@ def _go_through(
 def _parse(engine: sa.Engine, run: Replay, group: list[int], on_kept: Callable[[int], None], *, again: bool) -> None:
     """Derive those of these sessions in which this version of the profile has not parsed all, with what it makes of
     that; also where `on_kept` raises, with what it has made by then."""
-    about = {"profile": run.profile, "version": "" if again else run.version, "sessions": group}
+    about: dict[str, Any] = {"profile": run.profile, "version": "" if again else run.version, "sessions": group}
     with writing_long(engine) as connection:
         new = {row.session_id: row.responses for row in connection.execute(_find_new, about)}
         if new:
-            connection.execute(_of_other_versions, about | {"sessions": list(new)})
+            rows.forget_parses(connection, list(new), run.profile, about["version"])
             derive.mark_stale(connection, new)
     run.new += sum(new.values())
     try:

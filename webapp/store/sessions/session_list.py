@@ -49,7 +49,7 @@ class Page:
 def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: int = 50) -> Page:
     """The sessions behind `after` in the order that the filters ask for. Raises `BadCursor`."""
     in_view = sessions.view(db, filters, limit)
-    found = sessions.hits_in(db, in_view, after, limit)
+    found = sessions.hits(db, in_view, after, limit)
     lines = _lines(db, found.ids)
     counts, of_facets, cut = facets.counted(db, in_view)
     matches = {line.key: found.matches[number] for number, line in lines.items() if number in found.matches}

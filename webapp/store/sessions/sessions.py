@@ -106,20 +106,15 @@ def ids_in_order(db: orm.Session, filters: Filters) -> Iterator[int]:
     """The ids of all sessions that `session_list` would show page by page, as they are now. Ends the transaction."""
     after: str | None = None
     while True:
-        found = hits(db, filters, after, _FOUND_AT_ONCE)
+        found = hits(db, view(db, filters, _FOUND_AT_ONCE), after, _FOUND_AT_ONCE)
         db.rollback()
         yield from found.ids
         if (after := found.next) is None:
             return
 
 
-def hits(db: orm.Session, filters: Filters, after: str | None, limit: int) -> Hits:
+def hits(db: orm.Session, in_view: View, after: str | None, limit: int) -> Hits:
     """The sessions of one page, without what stands around them. Raises `BadCursor`."""
-    return hits_in(db, view(db, filters, limit), after, limit)
-
-
-def hits_in(db: orm.Session, in_view: View, after: str | None, limit: int) -> Hits:
-    """The same of a view that is known."""
     if in_view.filters.searches:
         return _search_page(db, in_view, after, limit)
     sort = in_view.filters.sort
@@ -194,7 +189,7 @@ def selected(db: orm.Session, keys: Iterable[str]) -> list[Session]:
 
 def filtered(db: orm.Session, filters: Filters) -> list[Session]:
     """The sessions under the list's filters, the first `MOST_SELECTED` in the list's order."""
-    ids = hits(db, filters, None, MOST_SELECTED).ids
+    ids = hits(db, view(db, filters, MOST_SELECTED), None, MOST_SELECTED).ids
     by_id = {session.id: session for session in db.scalars(sa.select(Session).where(Session.id.in_(ids)))}
     return [by_id[number] for number in ids if number in by_id]
 

@@ -160,5 +160,12 @@ def value_digest(values: Sequence[Any]) -> int | None:
     return int.from_bytes(hashlib.sha256(text.encode("ascii")).digest()[:8], "big", signed=True)
 
 
+def forget_parses(connection: sa.Connection, session_ids: Collection[int], profile: str, but: str = "") -> None:
+    """Remove what a profile made of these sessions, `but` for that of one version; they are to be derived then."""
+    of_these = sa.select(StoredTurn.id).where(StoredTurn.session_id.in_(session_ids))
+    mine = (models.Parse.turn_id.in_(of_these), models.Parse.profile == profile, models.Parse.version != but)
+    connection.execute(sa.delete(models.Parse).where(*mine))
+
+
 turns, parses = types.plain(StoredTurn), types.plain(models.Parse)
 """whose rows are encoded here, once: bytes go in as they are"""
