@@ -142,9 +142,8 @@ def received(connection: sa.Connection, sizes: Collection[int]) -> Mapping[int, 
         read = sa.select(Dump.bytes, Dump.filename, Dump.received_at, Dump.sha256)
         for row in connection.execute(read.where(Dump.state != "failed", Dump.bytes.in_(batch))):
             found[row.bytes].append(Received(row.filename, row.received_at, row.sha256))
-    waiting = sa.select(Task.about, Task.made_at).where(Task.kind == IMPORT, Task.state.in_((*LIVE, HELD)))
-    for row in connection.execute(waiting):
-        found[row.about["bytes"]].append(Received(row.about["filename"], row.made_at, None))
+    for task in _live(connection):
+        found[task.about["bytes"]].append(Received(task.about["filename"], task.made_at, None))
     return found
 
 

@@ -79,13 +79,25 @@ def put_all(
 
 def remove(db: orm.Session, turn: Turn, *, author: str) -> bool:
     """Take `author`'s label of `turn` away and commit; False where there is none."""
+    return take_away(db, turn, author, "removed", _of_author(turn, author), {"batch": str(uuid.uuid4())})
+
+
+def take_away(
+    db: orm.Session,
+    turn: Turn,
+    author: str,
+    action: str,
+    query: sa.Select[Label] | sa.Select[FinalLabel],
+    more: dict[str, str],
+) -> bool:
+    """Remove the label, or the settled one, that the query finds, note the `action` of the author's, and commit."""
     hold(db, turn)
-    label = of_author(db, turn, author)
+    label: Label | FinalLabel | None = db.scalar(query)
     if label is None:
         db.rollback()
         return False
     was = label_content.content_of(label)
-    label_content.record(db, turn.id, author, "removed", {**was, "was": was, "batch": str(uuid.uuid4())})
+    label_content.record(db, turn.id, author, action, {**was, "was": was, **more})
     db.delete(label)
     _save(db, turn)
     return True

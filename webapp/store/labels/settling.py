@@ -184,16 +184,8 @@ def overwrite(db: orm.Session, turn: Turn, author: str, content: LabelContent, m
 
 def unsettle(db: orm.Session, turn: Turn, *, author: str) -> bool:
     """Take the settlement of `turn` back and commit; False where there is none."""
-    labels.hold(db, turn)
-    current = db.get(FinalLabel, turn.id, populate_existing=True)
-    if current is None:
-        db.rollback()
-        return False
-    was = label_content.content_of(current)
-    label_content.record(db, turn.id, label_content.checked_author(author), "unsettled", was | {"was": was})
-    db.delete(current)
-    labels._save(db, turn)
-    return True
+    query = sa.select(FinalLabel).where(FinalLabel.turn_id == turn.id).execution_options(populate_existing=True)
+    return labels.take_away(db, turn, label_content.checked_author(author), "unsettled", query, {})
 
 
 def measured(db: orm.Session) -> dict[str, Any]:

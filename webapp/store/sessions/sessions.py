@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import zip_longest
 from typing import Any
 
 import sqlalchemy as sa
@@ -151,21 +150,15 @@ def revisions(db: orm.Session, external_id: str) -> list[Session]:
 MOST_SELECTED = 1000
 """sessions that one selection takes"""
 _SWITCHES = {"failed": "failed responses", "rescued": "failed responses that Fencepost can read"}
-COMPARED = 20_000
-"""turns of each session that are compared before the rest counts as unlooked at"""
 
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """Where two sessions first differ, after `same` turns alike: the position in each, None where it has ended.
-
-    Both are None where nothing differs, or, with `cut`, where nothing did as far as was looked.
-    """
+    """Where two sessions first differ, after `same` turns alike: the position in each, None where it has ended."""
 
     same: int
     first: int | None
     second: int | None
-    cut: bool
 
 
 def words_of(selection: Mapping[str, Any]) -> str:
@@ -206,18 +199,10 @@ def of_batch(db: orm.Session, moment: datetime) -> list[str]:
 
 def parting(db: orm.Session, first: Session, second: Session) -> Parting:
     """Where two sessions first differ, by kind and raw text of their turns in order."""
-    first_turns, right = _turns(db, first), _turns(db, second)
-    for at, (here, second_turn) in enumerate(zip_longest(first_turns, right)):
-        if here is None or second_turn is None or here[1:] != second_turn[1:]:
-            return Parting(at, here[0] if here else None, second_turn[0] if second_turn else None, False)
-    return Parting(len(first_turns), None, None, len(first_turns) >= COMPARED)
-
-
-def _turns(db: orm.Session, session: Session) -> list[tuple[int, str, bytes | None]]:
-    query = (
-        sa.select(Turn.position, Turn.kind, Turn.raw_sha256)
-        .where(Turn.session_id == session.id, Turn.duplicate_of.is_(None))
-        .order_by(Turn.position)
-        .limit(COMPARED)
-    )
-    return [(row[0], row[1], row[2]) for row in db.execute(query)]
+    here, there = orm.aliased(Turn), orm.aliased(Turn)
+    beside = (there.session_id == second.id, there.position == here.position, there.duplicate_of.is_(None))
+    differs = sa.or_(there.id.is_(None), there.kind != here.kind, there.raw_sha256.is_distinct_from(here.raw_sha256))
+    query = sa.select(here.position).outerjoin(there, sa.and_(*beside)).order_by(here.position).limit(1)
+    found = db.scalar(query.where(here.session_id == first.id, here.duplicate_of.is_(None), differs))
+    at = first.turn_count if found is None else found
+    return Parting(at, at if at < first.turn_count else None, at if at < second.turn_count else None)
