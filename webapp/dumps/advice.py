@@ -6,7 +6,7 @@ import io
 import re
 import shlex
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from webapp import jsontext
 from webapp.dumps.budget import BadDump
@@ -21,7 +21,7 @@ from webapp.dumps.programs import BEGIN, LEVELS, LINES, SETTINGS, answerless, is
 from webapp.dumps.records import Turn, UnknownFormat
 from webapp.dumps.source import DumpHead, Source
 from webapp.dumps.text_records import is_unnamed_table
-from webapp.dumps.told_texts import OF_ANSWERS, TELLS, told_texts
+from webapp.dumps.told_texts import told_texts
 from webapp.dumps.values import as_object, is_speech
 from webapp.plugins import find
 
@@ -75,7 +75,7 @@ _OF_MODEL = re.compile(
 )
 """words one of which is in the keys around a model's answer under a name that anybody's texts have, too"""
 _KEY = re.compile(r'"([^"\\]{1,60})"\s*:')
-_ANSWERED = re.compile(r"(?:response|completion|output|answer|generation|reply)s?", re.I)
+ANSWERED = re.compile(r"(?:response|completion|output|answer|generation|reply)s?", re.I)
 """names under which a mapping finds what a model answered, and hardly anything else"""
 _FENCED = re.compile(r"^```[^\n]*\n[\s\S]*?^```", re.M)
 _REPR = re.compile(
@@ -88,7 +88,7 @@ _LINE, _OBJECT_LINE = re.compile(r"^\S", re.M), re.compile(r"^\{", re.M)
 _LONGEST_SHOWN = 60
 
 
-class _Tried(NamedTuple):
+class Tried(NamedTuple):
     mapping: dict[str, str]
     answers: int
     shown: list[str]
@@ -119,7 +119,7 @@ def _what_it_is(head: DumpHead) -> str:
     if head.shape == "text" and _DRAWN.search(head.text):
         words = "The log is what a program drew in a terminal, boxes and lines: have it log its messages as JSON."
         return f"{words}{looks_like(head)}"
-    if head.shape == "text" and is_unnamed_table(head.text):
+    if head.shape == "text" and is_unnamed_table(head.text) and not looks_like(head):
         return (
             "The log is a table whose columns have no names: write them above it, as prompt,response or role,content."
         )
@@ -148,7 +148,7 @@ def _listed(names: list[str]) -> str:
 
 def _what_to_do(head: DumpHead) -> list[str]:
     """A command and what it gave; else where it is said what is read."""
-    tried = None if head.shape == "text" else _of_mappings(head)
+    tried = None if head.shape == "text" else of_mappings(head)
     if head.shape == "text" and BEGIN.match(head.text) and not _is_printed(head):
         words = "Of a program's log such records are read: `… prompt: …`, `… response: …`, or JSON with such keys."
         return [words, "What else can be read: fencepost formats, and docs/formats.md."]
@@ -188,22 +188,13 @@ def _unnamed(head: DumpHead) -> list[str]:
     return [f"{words} {', '.join(paths)}."] if paths and not is_crowded(head, 1) else []
 
 
-def evident(head: DumpHead) -> dict[str, str] | None:
-    """The mapping that would be advised, where what it reads is a model's by its name, or by keys around it."""
-    if head.shape not in _KINDS or (tried := _of_mappings(head)) is None:
-        return None
-    least = tried.answers if "agent" in tried.mapping else 1  # of several who speak, some may be people
-    is_named = _ANSWERED.fullmatch(tried.named) and not tried.named.startswith("answer")  # which may be the right one
-    is_told = is_named or len(TELLS.findall(head.text)) >= least
-    return tried.mapping if is_told and tried.named not in OF_ANSWERS else None
-
-
 def _arguments(mapping: dict[str, str]) -> str:
     fields = ("table", "each", "raw", "where", "role", "prompt", "session", "model", "agent")
     return " ".join(f"--map {shlex.quote(f'{name}={mapping[name]}')}" for name in fields if name in mapping)
 
 
-def _of_mappings(head: DumpHead) -> _Tried | None:
+def of_mappings(head: DumpHead) -> Tried | None:
+    """The likeliest mapping that gives answers on the beginning; None where none does."""
     guesses = guessed_tables(head) if head.shape == "sqlite" else [guessed(head)]
     told = told_texts(head.objects) if head.shape != "sqlite" else []
     wider = [guess | other for guess in guesses for other in told if "each" in guess and "each" in other]
@@ -241,7 +232,7 @@ def _is_of_log(path: str, head: DumpHead) -> bool:
     return path.removeprefix("$.") in LINES and bool(keys & {*LEVELS, "event", "event_type"})
 
 
-def _tried(mapping: dict[str, str], beginning: bytes, filename: str) -> _Tried | None:
+def _tried(mapping: dict[str, str], beginning: bytes, filename: str) -> Tried | None:
     """What a reading of the beginning, by a mapping, gives without what who asks said; None where no model may have."""
     kind = find("webapp.dumps.formats", "mapped").by({key: path for key, path in mapping.items() if key != "table"})
     source = Source(io.BytesIO(beginning), filename)
@@ -260,15 +251,21 @@ def _tried(mapping: dict[str, str], beginning: bytes, filename: str) -> _Tried |
     if any(as_object(value_at(record, path)[0]).keys() & {"status", "headers", "body"} for record in records):
         return None  # what a server answered
     holders = [as_object(value_at(record, path[:-1])[0]) for record in records]
-    asking = [pair for holder in (*records, *holders) for pair in holder.items() if _ASKER.fullmatch(str(pair[1]))]
+    asking = [pair for holder in (*records, *holders) for pair in holder.items() if _asks(pair[1])]
     named = re.split(r"[.\]]", mapping["raw"])[-1]
     tools = {*TOOLS, "action"} if named in CAME_OF else {*TOOLS}
     if prompts.intersection(answers) or any(record.keys() & tools for record in records):
         return None
     if asking and "where" not in mapping:
-        where = f"{mapping['raw'].rpartition('.')[0]}.{asking[0][0]}!={asking[0][1]}"
+        around = mapping["raw"].rpartition(".")[0] if any(asking[0][0] in holder for holder in holders) else "$"
+        where = f"{around}.{asking[0][0]}!={asking[0][1]}"
         return _tried({**mapping, "where": where}, beginning, filename)
-    return None if asking else _Tried(mapping, len(answers), [_short(text) for text in spoken[:2]], named)
+    return None if asking else Tried(mapping, len(answers), [_short(text) for text in spoken[:2]], named)
+
+
+def _asks(who: Any) -> bool:
+    """Whether it says of what stands beside it that no model wrote it, as `user` or `example.Message.User`."""
+    return _ASKER.fullmatch(str(who).rpartition(".")[2]) is not None
 
 
 def _short(text: str) -> str:
@@ -284,7 +281,7 @@ def _speaks(head: DumpHead) -> bool:
     if bare is not None and "CloudWatch" not in bare:  # whose events hold any log
         return False
     if head.shape == "sqlite":
-        return bool(_TOLD.search(jsontext.dumps(list(head.items.values())))) or _of_mappings(head) is not None
+        return bool(_TOLD.search(jsontext.dumps(list(head.items.values())))) or of_mappings(head) is not None
     if head.shape == "text":
         written = _FENCED.sub("", head.text)
         names = [match[1] or match[2] for match in _LABEL.finditer(written)]
@@ -296,4 +293,4 @@ def _speaks(head: DumpHead) -> bool:
     told = set(_TOLD.findall(head.text))
     if len(told) > 1 and told - _OF_ANYBODY:
         return True
-    return (tried := _of_mappings(head)) is not None and bool(_ANSWERED.fullmatch(tried.named))
+    return (tried := of_mappings(head)) is not None and bool(ANSWERED.fullmatch(tried.named))

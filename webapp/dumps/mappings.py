@@ -121,7 +121,7 @@ _HOLDER = re.compile(r"\$(?:\.\w+)*?\.\w*(?:json|response|output|answer|reply|co
 """the path of an object that is itself what a model answered"""
 _REFERENCES = re.compile(
     r"expected|gold|reference|canonical|truth|ideal|(?<![a-z])tests?(?![a-z])|distractor|choice|option|label|rubric|verdict"
-    r"|criteria|judg|retriev|evidence|source|goal|persona|backstory|(?<![a-z])roles?(?![a-z])|(?<![a-z])notes?(?![a-z])|error|descri|hint|polic",
+    r"|criteria|judg|retriev|evidence|source|goal|persona|backstory|(?<![a-z])roles?(?![a-z])|(?<![a-z])(?:notes?|src)(?![a-z])|error|descri|hint|polic",
     re.I,
 )
 """words of paths that lead to what an answer is held against, or to what is said of one"""
@@ -203,19 +203,24 @@ def guess(values: list[dict[str, Any]]) -> dict[str, str]:
     return listed if "each" in listed else by_shape(columns(values), len(values), set(listed.values())) | listed
 
 
+def holders(mapping: dict[str, str], head: DumpHead) -> list[dict[str, Any]]:
+    """The objects in which a mapping finds what was said."""
+    rows = head.items.get(mapping.get("table", ""), []) or head.objects
+    if "each" in mapping:
+        around = [head.document] if head.shape == "object" else rows
+        rows = [item for row in around for _, item, _ in each_at(row, parse_each(mapping["each"]))]
+    elif head.shape == "object":
+        rows = max(head.items.values(), key=len, default=[head.members])
+    return [as_object(value_at(row, parse_path(mapping["raw"])[:-1])[0]) for row in rows]
+
+
 def speakers(mapping: dict[str, str], head: DumpHead) -> str | None:
     """The key that names several who speak under the same one, where nothing that the mapping names does."""
     if "role" in mapping or "prompt" in mapping:
         return None
-    rows = head.items.get(mapping.get("table", ""), []) or head.objects
-    if "each" in mapping:
-        holders = [head.document] if head.shape == "object" else rows
-        rows = [item for row in holders for _, item, _ in each_at(row, parse_each(mapping["each"]))]
-    elif head.shape == "object":
-        rows = max(head.items.values(), key=len, default=[])
-    holders = [as_object(value_at(row, parse_path(mapping["raw"])[:-1])[0]) for row in rows]
-    keys = sorted({key for row in holders for key in row if _SPEAKERS.fullmatch(key) and isinstance(row[key], str)})
-    return next((key for key in keys if len({str(row.get(key)) for row in holders}) > 1), None)
+    beside = holders(mapping, head)
+    keys = sorted({key for row in beside for key in row if _SPEAKERS.fullmatch(key) and isinstance(row[key], str)})
+    return next((key for key in keys if len({str(row.get(key)) for row in beside}) > 1), None)
 
 
 def is_no_answer(path: str) -> bool:

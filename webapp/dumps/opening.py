@@ -227,6 +227,8 @@ def _text_lists(source: Source) -> Iterator[Any] | None:
     if names and all(name[0].isupper() and " " not in name for name in names):  # of people, as in a play
         return None
     if is_text_pair(first):
+        if all(re.fullmatch(r"\w*\d\w*", str(one[0])) for one in begun if is_text_pair(one)):
+            return None  # a table by numbers or codes
         source.problem = source.problem or Problem("the log", UNNAMED)
         return ({"prompt": one[0], "response": one[1]} if is_text_pair(one) else one for one in every)
     return ({"history": one} if isinstance(one, list) else one for one in every) if in_turn(first) else None

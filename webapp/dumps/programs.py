@@ -145,7 +145,7 @@ def _tool_of(head: DumpHead) -> dict[str, Any] | None:
     keys = {str(key) for sample in head.objects for key in sample}
     shown = {"tables": set(head.names), "keys": keys}
     for tool in _tools():
-        begins = "begins" in tool and head.shape == "text" and re.match(tool["begins"], head.text)
+        begins = "begins" in tool and re.match(tool["begins"], head.text)
         if begins or any(kind in tool and found.issuperset(tool[kind]) for kind, found in shown.items()):
             return tool if "answerless" not in tool else None
     return None

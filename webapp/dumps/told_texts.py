@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from webapp.dumps.json_path import EACH, member
+from webapp.dumps.json_path import EACH, member, value_at
 from webapp.dumps.mappings import is_no_answer
-from webapp.dumps.values import MODEL_NAMES, WORDS, is_speech
+from webapp.dumps.values import MODEL_NAMES, WORDS, as_object, first_text, is_speech
 
 _MOST, _LONGEST_PATH = 4, 200
 """mappings, the likeliest first; characters"""
@@ -20,7 +20,7 @@ _WRITER = re.compile(
 )
 """keys that name the model, or the agent, that wrote what stands at them"""
 _WRITTEN = re.compile(
-    r"respon[sd]|complet|output|answer|repl(?:y|ies)|generat|predict|decoded|\bhyp|llm|though?t|thinking|reasoning|rationale",
+    r"respon[sd]|complet|output|answer|repl(?:y|ies)|generat|predict|decoded|\bhyp|llm|though?t|thinking|reasoning|rationale|translat",
     re.I,
 )
 """in names of what a model wrote or thought"""
@@ -34,6 +34,12 @@ TELLS = re.compile(
     re.I,
 )
 """what names a model that speaks, no car, or says what its answer took"""
+_NAMING_MODEL = WORDS["naming_model"].split()
+_TOOK = re.compile(
+    r"(?:(?:output|completion|generated|eval)_?tokens|tokens_?out(?:put)?|latency\w*|elapsed\w*|seed|(?:finish|stop)_reason)",
+    re.I,
+)
+"""what is kept beside a text of what it took a model to write it"""
 OF_ANSWERS = frozenset(WORDS["else"].split())
 """in names of what is said of an answer"""
 SPEAKS = re.compile(
@@ -68,6 +74,21 @@ def told_texts(records: list[dict[str, Any]]) -> list[dict[str, str]]:
     return [
         {"each": f"{each}{EACH}", "raw": f"${rest}"} if any_item else {"raw": rest} for each, any_item, rest in split
     ]
+
+
+def model_of(holder: Any, path: Iterable[str | int]) -> str | None:
+    """The model that is named nearest to a text of `holder`: beside it, or around it."""
+    around = [holder]
+    for step in path:
+        around.append(value_at(around[-1], (step,))[0])
+    return next((model for outer in reversed(around) if (model := first_text(outer, *_NAMING_MODEL))), None)
+
+
+def is_written_by_model(holder: dict[str, Any]) -> bool:
+    """Whether there stands beside a text what it took a model to write it, or why that stopped."""
+    usage = next((as_object(holder[key]) for key in ("usage", "tokens", "token_usage", "counts") if key in holder), {})
+    took = [value for key, value in holder.items() if _TOOK.fullmatch(key)]
+    return any([*took, *(value for key, value in usage.items() if re.match("out|compl|eval", key))])
 
 
 def _texts(value: Any, path: str, is_told: bool, by_writer: bool) -> Iterator[tuple[str, str, bool]]:

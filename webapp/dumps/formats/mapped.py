@@ -6,25 +6,29 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from webapp.dumps.advice import evident
+from webapp.dumps.advice import ANSWERED, of_mappings
 from webapp.dumps.base import Context, DumpHead, Format, Source
 from webapp.dumps.budget import BadDump
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.documents import apart, entries_of, grouped, objects, with_list
 from webapp.dumps.json_path import Paths, Steps, at, each_at
-from webapp.dumps.mappings import MAPPED, NUMBERS, TEXTS, BadMapping, condition, paths_of
+from webapp.dumps.mappings import MAPPED, NUMBERS, TEXTS, BadMapping, condition, holders, paths_of
 from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.pieces import text_or_json
 from webapp.dumps.messages.requests import noted_answers
 from webapp.dumps.messages.turns import each_filled, event_turns
+from webapp.dumps.programs import answerless
 from webapp.dumps.records import Entries, Entry, Problem, Turn
 from webapp.dumps.sessions import SessionEntries, Sessions, spilled
 from webapp.dumps.sqlite_tables import opened, opened_tables
 from webapp.dumps.stream import walk
-from webapp.dumps.values import as_object
+from webapp.dumps.told_texts import OF_ANSWERS, TELLS, is_written_by_model
+from webapp.dumps.values import WORDS, as_object
 
 _FILLED = {**{name: name for name in (*TEXTS[1:], *NUMBERS, "cost")}, "time": "sent_at"}
+_WRITTEN = frozenset(WORDS["written"].split())
+"""words of names that only what a model wrote has, where one is named"""
 
 
 class Mapped(Declared):
@@ -151,10 +155,10 @@ class Guessed(Mapped):
         self.shapes = "any other JSON in which a model is named, by a mapping that is guessed"
 
     def sniff(self, head: DumpHead) -> int:
-        return int(evident(head) is not None)
+        return int(_evident(head) is not None)
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        return self.by(evident(head) or {}).sessions(source, head)
+        return self.by(_evident(head) or {}).sessions(source, head)
 
     def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
         yield from super().turns(entries, context)
@@ -163,6 +167,21 @@ class Guessed(Mapped):
 
 
 plugins = (Mapped(), Guessed())
+
+
+def _evident(head: DumpHead) -> dict[str, str] | None:
+    """The mapping that would be advised, where a model is named, and what it reads is called as models' texts are, or
+    has beside it what it took to write it."""
+    keys = {str(key) for sample in head.objects for key in sample}
+    tried = of_mappings(head) if head.shape not in ("text", "sqlite", "empty") and answerless(keys) is None else None
+    if tried is None:
+        return None
+    least = tried.answers if "agent" in tried.mapping else 1  # of several who speak, some may be people
+    beside = holders(tried.mapping, head)
+    is_spent = 2 * sum(map(is_written_by_model, beside)) > len(beside)
+    is_named = bool(ANSWERED.fullmatch(tried.named)) or not _WRITTEN.isdisjoint(tried.named.lower().split("_"))
+    is_told = len(TELLS.findall(head.text)) >= least and tried.named not in OF_ANSWERS
+    return tried.mapping if is_told and (is_named or is_spent) else None
 
 
 def _alternatives(path: Steps, depth: int) -> Paths:
