@@ -18,7 +18,7 @@ from webapp.dumps.stream import CUT, TAIL, DocumentMember, Item, ListStart, trai
 
 SAMPLES = 5
 _LIST = re.compile(
-    r"""\[\s*(?:[\[{"\],]|-?[\d.]+(?:[eE][-+]?\d+)?\s*[,\]]|(?:true|false|null|NaN|Infinity)\s*[,\]]|\Z)"""
+    r"""\[\s*(?:[\[{"\],]|-?\d*\.?\d+(?:[eE][-+]?\d+)?\s*[,\]]|(?:true|false|null|NaN|Infinity)\s*[,\]]|\Z)"""
 )
 """how a list begins, and a record of a log, as `[2026-01-01 …`, does not"""
 MOST_PASSED = 20

@@ -21,7 +21,7 @@ from webapp.dumps.messages.turns import each_filled, event_turns, filled, messag
 from webapp.dumps.programs import answerless
 from webapp.dumps.records import Entry, Problem, Turn
 from webapp.dumps.session_keys import found_keys, rank_of
-from webapp.dumps.told_texts import MODEL_NAMED, OF_MODEL, SPEAKS
+from webapp.dumps.told_texts import MODEL_NAMED, OF_MODEL, SPEAKS, model_of
 from webapp.dumps.values import WORDS, are_messages, as_list, as_object, first_moment, first_text, is_model, is_speech
 
 _REQUESTS, _RESPONSES, _BESIDE_MESSAGES, _USUAL = (
@@ -155,7 +155,8 @@ class NamedAnswers(Format):
         found = [text for answers in every for text in answers]
         sides = {text.side for text in found}
         asked = any(value.keys() & _ASKED for value in head.objects)
-        is_called = "call" in sides and (asked or sides & {"assistant", "thinking"})
+        spoken = sides & {"assistant", "thinking"}
+        is_called = len(spoken) > 1 or ("call" in sides and (asked or spoken))
         is_of_model = any(map(_is_asked, chain(*named))) or MODEL_NAMED.search(head.text) is not None
         is_word = is_of_model and any(OF_MODEL.search(_place(text)) for text in found)
         is_word |= any(is_model(str(step)) for text in found for step in text.path[-1:])
@@ -163,10 +164,8 @@ class NamedAnswers(Format):
         is_most = 2 * sum(map(bool, every)) >= len(every) or sum(map(bool, every)) == sum(map(bool, named)) > 1
         last = {text.path[:-2]: text.side for text in chain(*named) if isinstance(text.value, dict)}
         asked_at = {at for at, side in last.items() if side == "user"}
-        called = [
-            text for text in found if text.path[1:] and text.path[:-1] in asked_at and isinstance(text.value, str)
-        ]
-        sure = _OF_CALLS if called and head.shape == "object" else _SURE
+        is_beside = any(at.path[1:] and at.path[:-1] in asked_at and isinstance(at.value, str) for at in found)
+        sure = _OF_CALLS if is_beside and head.shape == "object" else _SURE
         if all(is_said(text.path) for text in found) and not SPEAKS.search(head.text):
             return 0
         return sure if speaking and is_most and not is_crowded(head, sum(map(len, named))) else 0
@@ -183,13 +182,16 @@ class NamedAnswers(Format):
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         entry_texts = list(_once(_spoken(_as_written(list(named_texts(entry))))))
-        turns = [placed for named_text in entry_texts for placed in named_turns(named_text, conversation)]
+        turns = [
+            filled(turn, model=model_of(entry, named_text.path)) if turn.written_by_model else turn
+            for named_text in entry_texts
+            for turn in named_turns(named_text, conversation)
+        ]
         conversation.names.update(_place(named) for named in entry_texts if named.side in ("assistant", "call"))
-        model = first_text(entry, "model", "model_name", "model_id")
         turns = with_usage(turns, entry.get("usage") or entry)
         if isinstance(entry.get("error"), str) and "assistant" not in {named.side for named in entry_texts}:
             turns += failure_turns(entry, "response", conversation)
-        return [filled(turn, model=model) if turn.written_by_model else turn for turn in turns]
+        return turns
 
 
 def _parts(document: dict[str, Any]) -> list[SessionEntries]:

@@ -182,7 +182,7 @@ def _without_comments(written: str) -> str:
 _CALLED = re.compile(
     r"^(?:#{1,6} (?P<heading>[^\n]{2,80}?)#*|\*\*(?P<bold>[^*\n]{2,80})\*\*:?"
     r"|<summary>(?:<\w+>)*(?P<summary>[^<\n]{2,80})(?:</\w+>)*</summary>"
-    r"|[=*#~>-]{3,} ?(?P<ruled>[^\n]{2,80}?) ?[=*#~<-]{3,}|(?P<line>[^\W\d][\w ()-]{1,60}):)[ \t]*\r?$",
+    r"|[ \t]*[=*#~>-]{3,} ?(?P<ruled>[^\n]{2,80}?) ?[=*#~<-]{3,}|(?P<line>[^\W\d][\w ()-]{1,60}):)[ \t]*\r?$",
     re.M,
 )
 """a line that is called as what stands below it"""
@@ -235,10 +235,20 @@ def _sections(written: str) -> list[tuple[int, dict[str, Any]]]:
         kept = [(mark, side) for mark, side, stem in told if side or kind != "heading" or stem in often]
         ends = [*(mark.start() for mark, _ in kept[1:]), len(written)]
         found = zip(kept, ends, strict=True)
-        entries = [(m.end(), _section(side, m[kind], written[m.end() : end])) for (m, side), end in found if side]
+        entries = [
+            (mark.end(), _section(side, mark[kind], _below(mark, written[mark.end() : end])))
+            for (mark, side), end in found
+            if side
+        ]
         before = "" if "user" in sides else written[: marks[0].start()]
         return [(0, _section("user", "the beginning", before)), *entries] if is_speech(before) else entries
     return _spoken(written)
+
+
+def _below(mark: re.Match[str], body: str) -> str:
+    """What stands below a line, its lines without the space that this one begins with."""
+    space = re.match(r"[ \t]*", mark[0])
+    return re.sub(rf"^{space[0]}", "", body, flags=re.M) if space and space[0] else body
 
 
 def _sides(labels: list[str], kind: str) -> list[str | None]:

@@ -66,7 +66,8 @@ class Pairs(Format):
         turns += _steps(as_list(entry.get("intermediate_steps")), conversation)
         if answers_key := next((name for name in ANSWERS if are_messages(entry.get(name))), None):
             turns += _messages(entry[answers_key], conversation)
-        key, model = None if answers_key else _key(entry, ANSWERS), first_text(entry, "model", "model_name")
+        key = None if answers_key else _key(entry, ANSWERS)
+        model = first_text(entry, "model", "model_name", "modelName")
         if _is_weak(entry) and key is not None:
             conversation.names[str(key)] += 1
         if key is not None:

@@ -118,7 +118,7 @@ USER = (
 _VERSION = r"\d[\w.]{0,7}|[RVo]\d|Sonnet|Opus|Haiku|Pro|Flash|Large|Medium|Small|Max|Mini|Lite|Chat|Coder"
 MODEL = (
     r"Assistant|AI|Bot|Agent|Model|Response|(?:ChatGPT|Gemini)(?: said| dijo| hat gesagt| a dit| disse| ha detto)?"
-    r"|Cursor|Copilot|GitHub Copilot|MODEL|LLM"
+    r"|Cursor|Copilot|GitHub Copilot|MODEL|LLM|CodeCompanion|Cline|Roo|Le Chat|Meta AI"
     rf"|(?:Claude|Gemini|Grok|DeepSeek|Mistral|Qwen|Kimi|Llama)(?:[ -](?:{_VERSION})){{0,4}}"
     r"|Amazon Q|Claude Code|Gemini CLI|Codex|Windsurf|Cascade|Junie|Kiro|Perplexity|Cody"
     r"|ASSISTANT|Planner Response|GPT-[\w.\-]{1,20}(?: mini| nano)?|助手|AI助手|模型|アシスタント|어시스턴트|Assistent"

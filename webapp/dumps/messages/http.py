@@ -27,7 +27,7 @@ _MODEL = re.compile(r"/(?:model/([^/?]+)/|models/([^/?:]+):)")
 """where Bedrock and Google have the model: in the address"""
 ASKING = ("messages", "contents", "prompt", "chat_history", "input", "message")
 _WHERE = ("uri", "url", "urlPath", "urlPattern", "urlPathPattern", "urlPathTemplate")
-_BODIES = ("body", "content", "text", "json", "data", "jsonBody")
+_BODIES = ("body", "body_raw", "content", "text", "json", "data", "jsonBody")
 _STATUS = ("status", "status_code", "statusCode")
 """where recorders have a request's address, a body, and a response's status"""
 
@@ -89,7 +89,7 @@ def body_of(holder: dict[str, Any]) -> Any:
     if isinstance(body, dict) and BINARY not in body:
         if isinstance(body.get("base64_string"), str):
             return body_text(body["base64_string"], "base64")
-        body = body.get("string", body)
+        body = body["text"] if {"text", "charset"} <= body.keys() else body.get("string", body)  # Charles'
     if isinstance(body, dict) and isinstance(body.get(BINARY), str):
         return body_text(body[BINARY], "base64")
     return body

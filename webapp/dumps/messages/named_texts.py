@@ -69,7 +69,7 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None, most: int |
             yield from named_texts(inner, (*at, index), side, most)
     elif isinstance(value, dict) and "role" in value and ("content" in value or "tool_calls" in value):
         yield NamedText("assistant" if value["role"] == "assistant" else "user", value, at)
-    elif isinstance(value, dict) and "answer_start" in value:
+    elif isinstance(value, dict) and ("answer_start" in value or "jsonrpc" in value):
         return
     elif isinstance(value, dict) and is_answer(value) and (side == "assistant" or "choices" in value):
         yield NamedText("assistant", value, at)
@@ -184,9 +184,8 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
     if key in ("content", "text", "value"):
         texts = [str(other) for other in holder if isinstance(holder[other], str)]
         is_asked = around is None and any(_ANSWERS & set(_words(other)) for other in texts)
-        return around or (
-            "user" if is_asked else "assistant" if holder.keys() & {"model", "agent", "agent_name"} else None
-        )
+        is_of_model = holder.keys() & {"model", "agent", "agent_name"} and not holder.keys() & _NAMES["of_others"]
+        return around or ("user" if is_asked else "assistant" if is_of_model else None)
     if key in ("q", "Q"):
         return "user"
     return "assistant" if key in ("a", "A") and holder.keys() & {"q", "Q"} else None
