@@ -24,7 +24,9 @@ from tests.until import until
 from webapp.app import create_app
 from webapp.config import Settings
 from webapp.extensions import db
+from webapp.store.jobs import worker
 from webapp.store.models import Dump, Parse, Session, Task, Turn
+from webapp.store.sessions import dumps
 from webapp.web import worker_process
 
 SESSIONS, ENTRIES = 20, 10
@@ -108,9 +110,14 @@ def started_again(data: Path) -> Iterator[Flask]:
     """The app as the next start makes it, once its worker has done what was left."""
     app = create_app(Settings(data=data, database=f"sqlite:///{data / 'fencepost.sqlite3'}"))
     behind = worker_process.of(app)
-    if (watcher := behind._watcher) is not None:
-        watcher.join(120)
     with app.app_context():
+
+        def is_all_done() -> bool:
+            behind.take_up()
+            with db.engine.connect() as connection:
+                return not (worker.is_work_left(connection) or dumps.are_being_read(connection))
+
+        until(is_all_done)
         yield app
         db.engine.dispose()
     behind.close()

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import atexit
-import logging
 import os
 import subprocess
 import sys
 import threading
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,14 +21,13 @@ from webapp.store.jobs import worker
 from webapp.store.jobs.worker import is_work_free, is_work_left
 from webapp.store.sessions import dumps
 
-_log = logging.getLogger(__name__)
 _PATIENCE = 10.0
 """seconds; a worker that is killed loses nothing, as its task is done anew from what is stored"""
 _ROOT = Path(__file__).resolve().parents[2]
 
 
 class WorkerSupervisor:
-    """Starts the worker where there is something to do, and again where it died over it.
+    """Starts the worker where there is something to do: `wake` at once, `take_up` again and again, whoever left it.
 
     The worker is a process of its own, of low priority, so that pages stay quick. It ends with this server: its
     standard input is a pipe from here. Of several servers over one data folder, one has the worker.
@@ -43,18 +40,14 @@ class WorkerSupervisor:
             self._messenger.start()
         self._lock = threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
-        self._watcher: threading.Thread | None = None
         self._closed = False
 
     def wake(self) -> None:
         """See to it that there is a worker; call it whenever a job was made. The role `web` has none."""
         self._messenger.wake()
-        with self._lock:
-            if self._watcher is not None or self._closed or self._settings.role == "web":
-                return
-            self._start_if_it_can()
-            self._watcher = threading.Thread(target=self._watch, daemon=True)
-            self._watcher.start()
+        with self._lock, suppress(sa.exc.SQLAlchemyError):  # whoever takes up tries it again
+            if self._settings.role != "web" and not self._closed and self._has_ended():
+                self._start_if_it_can()
 
     def take_up(self) -> None:
         """See to it that there is a worker where work is left, by a command that was killed, too."""
@@ -75,13 +68,19 @@ class WorkerSupervisor:
             except subprocess.TimeoutExpired:
                 child.kill()
 
+    def _has_ended(self) -> bool:
+        """Whether there is no worker of ours; one that ended, by itself or otherwise, is put away."""
+        if self._child is not None and self._child.poll() is not None:
+            if self._child.stdin is not None:
+                self._child.stdin.close()
+            self._child = None
+        return self._child is None
+
     def _start_if_it_can(self) -> None:
-        self._child = None
-        with suppress(sa.exc.SQLAlchemyError):  # it is tried again in a second
-            with locks.hold_file(self._settings.data, worker.WORKER) as is_free:
-                pass  # the worker itself is to have the lock
-            if is_free and is_work_free(self._engine, self._settings):
-                self._child = self._started()
+        with locks.hold_file(self._settings.data, worker.WORKER) as is_free:
+            pass  # the worker itself is to have the lock
+        if is_free and is_work_free(self._engine, self._settings):
+            self._child = self._started()
 
     def _started(self) -> subprocess.Popen[bytes]:
         environ = {**os.environ, **self._settings.environment()}
@@ -90,34 +89,6 @@ class WorkerSupervisor:
         return subprocess.Popen(  # noqa: S603
             command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environ, start_new_session=True
         )
-
-    def _watch(self) -> None:
-        """Wait for the worker's end, of another server's too, and start it anew where it left jobs behind."""
-        while True:
-            time.sleep(0 if self._has_done_its_work() else 1)
-            with self._lock:
-                if self._closed or not self._is_needed():
-                    self._child = self._watcher = None
-                    return
-                self._start_if_it_can()
-
-    def _has_done_its_work(self) -> bool:
-        """Wait for our worker to end, by itself or otherwise; False at once where there is none of ours."""
-        if (child := self._child) is None:
-            return False
-        ended = child.wait()
-        if child.stdin is not None:
-            child.stdin.close()
-        return ended == 0
-
-    def _is_needed(self) -> bool:
-        """Also where the database does not say: one that restarts has its jobs afterwards."""
-        try:
-            with self._engine.connect() as connection:
-                return is_work_left(connection)
-        except sa.exc.SQLAlchemyError as away:
-            _log.warning("whether a worker is needed is asked again in a second: %s", away)
-            return True
 
 
 def init_app(app: Flask) -> None:
