@@ -6,7 +6,7 @@ import base64
 import re
 from collections.abc import Mapping
 from typing import Any, Protocol
-from urllib.parse import quote, unquote_to_bytes, urlsplit
+from urllib.parse import quote, unquote_to_bytes, urlencode, urlsplit
 
 from flask import Flask, request, url_for
 from werkzeug.routing import BaseConverter, IntegerConverter, Map
@@ -103,17 +103,18 @@ def ident(session: Linked) -> str:
     return session.external_id if session.newest and is_plain(session.external_id) else session.key
 
 
+def with_query(address: str, values: Mapping[str, Any]) -> str:
+    """An address with these in its query, None is left out. Flask's own builder would take most of a page's time."""
+    query = urlencode({name: value for name, value in values.items() if value is not None}, errors="surrogatepass")
+    return f"{address}?{query}" if query else address
+
+
 def session_url(session: Linked, **query: Any) -> str:
-    """Without a query it is put together here: a list has many, and Flask's builder would take most of its time."""
-    if query:
-        return url_for("sessions.show", ident=ident(session), **query)
-    return f"{request.script_root}/sessions/{quote(ident(session), safe='')}"
+    return with_query(f"{request.script_root}/sessions/{quote(ident(session), safe='')}", query)
 
 
 def turn_url(session: Linked, position: int, **query: Any) -> str:
-    if query:
-        return url_for("turns.show", ident=ident(session), position=position, **query)
-    return f"{session_url(session)}/turns/{position}"
+    return with_query(f"{session_url(session)}/turns/{position}", query)
 
 
 def dump_url(session: Linked) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,6 +16,7 @@ from webapp.store.sessions.filters import DESCRIBED, HOME, MORE_THAN, SORTS, SWI
 from webapp.store.sessions.session_list import Page
 from webapp.store.sessions.where import FACETS, OF_PARSE
 from webapp.visible import visible
+from webapp.web.links import with_query
 
 TOP = 8
 """values of a facet that stand before "more" """
@@ -61,14 +61,8 @@ def address(active: dict[str, Any], **changes: Any) -> str:
 
 
 def with_filters(path: str, values: dict[str, Any]) -> str:
-    """A page's address with these filters, None is left out. A page has hundreds of them, which hold the same pairs."""
-    query = "&".join(_pair(name, value) for name, value in values.items() if value is not None)
-    return f"{request.script_root}{path}?{query}" if query else f"{request.script_root}{path}"
-
-
-@lru_cache(maxsize=2048, typed=True)
-def _pair(name: str, value: Any) -> str:
-    return urlencode({name: value}, errors="surrogatepass")
+    """A page's address with these filters, None is left out."""
+    return with_query(f"{request.script_root}{path}", values)
 
 
 def named(name: str, value: str) -> str:

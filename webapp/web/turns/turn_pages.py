@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
 from flask import Blueprint, Response, jsonify, request, url_for
 from werkzeug.exceptions import Conflict, NotFound
@@ -69,11 +68,6 @@ def show(ident: str, position: int) -> Response:
     )
 
 
-def with_query(url: str, **query: Any) -> str:
-    """`url` with a query; Flask's own builder would take most of a page's time for its many links."""
-    return f"{url}?{urlencode(query)}" if query else url
-
-
 def texts(detail: store.TurnDetail) -> dict[str, str]:
     """Where the turn can be had as text, by what it is then."""
     at: dict[str, Any] = {"ident": ident_of(detail.session), "position": detail.turn.position}
@@ -97,7 +91,7 @@ def debugger_state(detail: store.TurnDetail, contract: dict[str, Any] | None) ->
     places = [mismatch["span"] for mismatch in contract["mismatches"] if mismatch["span"]] if contract else []
     if places and query.range is None and query.attempt is None:
         query = replace(query, range=Span(*places[0]))
-    go = partial(with_query, turn_url(detail.session, detail.turn.position))
+    go = partial(turn_url, detail.session, detail.turn.position)
     current = query.profile or home
     traces_by_profile = verdict_column.of_turn(detail, current)
     if not isinstance(traces_by_profile.get(current), Trace):
