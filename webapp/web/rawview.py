@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
 
 from webapp.parsing import Attempt
 from webapp.parsing.drawing import Drawing, DrawnLine, Stretch
@@ -203,23 +201,17 @@ class _Others:
     """The attempts that are not looked at: which places they cover, and why a discarded one was discarded."""
 
     def __init__(self, raw: str, attempts: Sequence[Attempt]) -> None:
-        self.discarded = sorted((a.span, a.reason) for a in attempts if a.outcome == "rejected" and a.reason)
-        self.starts = [span.start for span, _ in self.discarded]
-        spans = [a.span for a in attempts if a.outcome != "rejected" and a.span.end - a.span.start < len(raw)]
-        self.cuts, self.depths = _depths(spans)
-        self.bounds = {*self.cuts, *(place for span, _ in self.discarded for place in span)}
+        discarded = ((a.span, a.reason) for a in attempts if a.outcome == "rejected" and a.reason)
+        self.discarded = sorted(discarded, reverse=True)
+        self.spans = [a.span for a in attempts if a.outcome != "rejected" and 0 < a.span.end - a.span.start < len(raw)]
+        self.bounds = {place for span in (*self.spans, *(span for span, _ in self.discarded)) for place in span}
 
     def reason(self, at: int) -> str | None:
         """Why the innermost discarded candidate around `at` was discarded."""
-        index = bisect_right(self.starts, at)
-        for span, reason in reversed(self.discarded[max(0, index - 20) : index]):
-            if at < span.end:
-                return reason
-        return None
+        return next((reason for span, reason in self.discarded if span.start <= at < span.end), None)
 
     def covers(self, at: int) -> bool:
-        index = bisect_right(self.cuts, at) - 1
-        return index >= 0 and self.depths[index] > 0
+        return any(span.start <= at < span.end for span in self.spans)
 
 
 def _runs(stretch: Stretch, blank: int) -> tuple[TextRun, ...]:
@@ -241,14 +233,3 @@ def _tabbed(text: str, mark: str) -> Iterator[TextRun]:
             yield TextRun(match[0], mark=mark)
         else:
             yield from runs(match[0])
-
-
-def _depths(spans: Sequence[Span]) -> tuple[list[int], list[int]]:
-    """Where the number of spans that cover a place changes, and how many cover it from there on."""
-    changes: dict[int, int] = {}
-    for start, end in spans:
-        if start < end:
-            changes[start] = changes.get(start, 0) + 1
-            changes[end] = changes.get(end, 0) - 1
-    cuts = sorted(changes)
-    return cuts, list(accumulate(changes[cut] for cut in cuts))

@@ -66,17 +66,8 @@ def of_characters(raw: str, start: int, end: int) -> Span:
 
 def line_start(raw: str, number: int) -> int:
     """Where line `number`, counted from 1, begins; the text's end where it has fewer lines."""
-    at, lines_left, step = 0, number - 1, 1 << 16
-    while lines_left:
-        count = raw.count("\n", at, at + step)
-        if count >= lines_left:
-            for _ in range(lines_left):
-                at = raw.index("\n", at) + 1
-            return at
-        at, lines_left = at + step, lines_left - count
-        if at >= len(raw):
-            return len(raw)
-    return at
+    feeds = re.finditer("\n", raw)
+    return next((feed.end() for feed in islice(feeds, number - 2, None)), len(raw)) if number > 1 else 0
 
 
 def _ahead(raw: str, at: int, length: int, lines: int) -> Span:
