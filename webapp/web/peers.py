@@ -69,43 +69,38 @@ class Guesses:
     def wait(self, peer: str | None, at: str) -> int:
         """Seconds until `peer` may guess `at` something (an account's key, "" for tokens) again; 0 where it may."""
         with self._lock:
-            return self._wait(_keys(peer, at))
+            return max(map(_left, self._of(peer, at)))
 
     def charge(self, peer: str | None, at: str) -> int:
         """As `wait`, and where it is 0 this is one guess more, in one step: of many at once no more than those pass."""
-        keys = _keys(peer, at)
         with self._lock:
-            if wait := self._wait(keys):
-                return wait
-            for key in keys:
-                times = self._times.pop(key, None) or deque(maxlen=WRONG_OF_PEER)
-                times.append(time.monotonic())
-                self._times[key] = times  # at the end: the first is the one that was wrong longest ago
-                if len(self._times) > MOST_KEYS:
-                    del self._times[next(iter(self._times))]
-            return 0
+            kept = self._of(peer, at)
+            if (wait := max(map(_left, kept))) == 0:
+                for times in kept:
+                    times.append(time.monotonic())
+            return wait
 
     def refund(self, peer: str | None, at: str) -> None:
         """What was charged last was right."""
         with self._lock:
-            for key in _keys(peer, at):
-                if times := self._times.get(key):
-                    times.pop()
+            for times in filter(None, self._of(peer, at)):
+                times.pop()
 
-    def _wait(self, keys: tuple[tuple[str, ...], ...]) -> int:
-        now, most = time.monotonic(), (WRONG_OF_PEER, WRONG)
-        return max(_left(self._times.get(key), limit, now) for key, limit in zip(keys, most, strict=True))
+    def _of(self, peer: str | None, at: str) -> list[deque[float]]:
+        """The last guesses of a peer at everything, and at this, as many as it has; those are forgotten first that
+        were not asked after for longest."""
+        network = _network(peer)
+        for key, most in (((network,), WRONG_OF_PEER), ((network, at), WRONG)):
+            times = self._times.pop(key, None)
+            self._times[key] = deque(maxlen=most) if times is None else times
+        while len(self._times) > MOST_KEYS:
+            del self._times[next(iter(self._times))]
+        return [self._times[(network,)], self._times[(network, at)]]
 
 
-def _keys(peer: str | None, at: str) -> tuple[tuple[str, ...], ...]:
-    network = _network(peer)
-    return (network,), (network, at)
-
-
-def _left(times: deque[float] | None, most: int, now: float) -> int:
-    if times is None or len(times) < most:
-        return 0
-    return max(0, ceil(times[-most] + WITHIN - now))
+def _left(times: deque[float]) -> int:
+    """Seconds until one guess more is free: 0 where not all are used."""
+    return max(0, ceil(times[0] + WITHIN - time.monotonic())) if len(times) == times.maxlen else 0
 
 
 def _network(peer: str | None) -> str:
