@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import sqlalchemy as sa
 from flask import Blueprint, Response, abort, flash, jsonify, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
@@ -14,7 +15,6 @@ from webapp.parsing.words import called, counted
 from webapp.store import tasks
 from webapp.store.db.database import writing
 from webapp.store.homes import changes, rules, trials
-from webapp.store.homes.trials import Question
 from webapp.store.models import Session, Task
 from webapp.store.sessions import dumps
 from webapp.store.sessions import sessions as session_store
@@ -34,21 +34,19 @@ The parsers to choose from are the `general` ones, Fencepost's own behind them, 
 
 def question_of_list() -> Asked:
     """About every session whose parser nobody named; None where there is none, or it was dismissed."""
-    return _asked(trials.question(db.session.connection()), {"scope": "filters", "home": UNKNOWN}, {})
+    return _asked(None, {"scope": "filters", "home": UNKNOWN}, {})
 
 
 def question_of_session(session: Session) -> Asked:
-    question = trials.question(db.session.connection(), Session.id == session.id)
-    return _asked(question, {"scope": "keys", "ids": session.key}, {"session": session.key})
+    return _asked(Session.id == session.id, {"scope": "keys", "ids": session.key}, {"session": session.key})
 
 
 def question_of_dump(number: int) -> Asked:
-    question = trials.question(db.session.connection(), trials.of_dump(number))
-    return _asked(question, {"scope": "dump", "dump": number}, {"dump": number})
+    return _asked(trials.of_dump(number), {"scope": "dump", "dump": number}, {"dump": number})
 
 
-def _asked(question: Question | None, fields: dict[str, Any], about: dict[str, Any]) -> Asked:
-    if question is None:
+def _asked(where: sa.ColumnElement[bool] | None, fields: dict[str, Any], about: dict[str, Any]) -> Asked:
+    if (question := trials.question(db.session.connection(), where)) is None:
         return None
     if not question.is_counted:
         wake()
@@ -118,18 +116,17 @@ def change() -> AnyResponse:
     if request.form.get("remember") == "1" and home.known:
         changes.remember(db.engine, scope, home.profile, author())
     number = changes.begin(db.engine, ids, home, scope=scope.as_dict(), author=author())
-    _work(number, len(ids), f"read by {called(name)}" if home.known else "left with an unknown parser")
-    return redirect(back(), 303)
+    return _worked_at(number, len(ids), f"read by {called(name)}" if home.known else "left with an unknown parser")
 
 
-def _work(number: int, count: int, words: str) -> None:
-    """Work at a change for a moment, and say how far that came."""
-    sessions, until = counted(count, "session"), time.monotonic() + AT_ONCE
-    if changes.work(db.engine, number, ends=lambda: time.monotonic() > until):
-        flash(f"{sessions} now {words}.", f"home:{number}")
-        return
-    wake()
-    flash(f"{sessions} are being {words}.", f"home:{number}")
+def _worked_at(number: int, count: int, words: str) -> AnyResponse:
+    """Work at a change for a moment, say how far that came, and go back to where the form was."""
+    until = time.monotonic() + AT_ONCE
+    is_done = changes.work(db.engine, number, ends=lambda: time.monotonic() > until)
+    if not is_done:
+        wake()
+    flash(f"{counted(count, 'session')} {'now' if is_done else 'are being'} {words}.", f"home:{number}")
+    return redirect(links.own_path(request.form.get("back", "")), 303)
 
 
 @blueprint.route("/homes/ask", methods=["GET", "POST"])
@@ -157,8 +154,7 @@ def dismiss() -> AnyResponse:
     db.session.rollback()
     home = Home(UNKNOWN, DECLINED)
     number = changes.begin(db.engine, ids, home, scope=scope.as_dict() | {"dismissed": True}, author=author())
-    _work(number, len(ids), "left with an unknown parser")
-    return redirect(back(), 303)
+    return _worked_at(number, len(ids), "left with an unknown parser")
 
 
 @blueprint.post("/homes/changes/<int:number>/undo")
@@ -166,8 +162,7 @@ def undo(number: int) -> AnyResponse:
     undoing = changes.begin_undoing(db.engine, number, author())
     with db.engine.connect() as connection:
         count = tasks.find(connection, undoing).about["total"]
-    _work(undoing, count, "as before")
-    return redirect(back(), 303)
+    return _worked_at(undoing, count, "as before")
 
 
 @blueprint.post("/homes/rules")
@@ -230,11 +225,6 @@ def show_api(ident: str) -> Response:
 def told(shape: str, session: Session, **more: Any) -> dict[str, Any]:
     evidence = rules.evidence(session.home_profile, session.home_source, session.extra)
     return filled(shape, session, home_evidence=evidence, **more)
-
-
-def back() -> str:
-    """Where the form was."""
-    return links.own_path(request.form.get("back", ""))
 
 
 blueprint.app_template_global("parser_change")(running_change)
