@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from webapp import jsontext
 from webapp.exports.base import SPLITS, expected_values, split_of, split_of_text
@@ -93,14 +91,20 @@ def _case(row: dict[str, Any], at: str) -> Sample:
     return Sample(ident, text, meant, split, _place(row))
 
 
+class _Meaning(NamedTuple):
+    """What an exported label says was meant."""
+
+    expects: str | None
+    expected: Any
+
+
 def _label(row: dict[str, Any], at: str) -> Sample:
     key, position, raw = row.get("key"), row.get("position"), row.get("raw")
     if not isinstance(raw, str) or not isinstance(key, str) or not isinstance(position, int):
         raise BadLines(f'{at}: neither a case ("id", "text") nor a label of an export ("key", "position", "raw")')
     settled = row.get("settled")
     says = settled if isinstance(settled, dict) else row if row.get("final") else {}
-    meaning: Any = SimpleNamespace(expects=says.get("expects"), expected=says.get("expected"))
-    values = expected_values(meaning)
+    values = expected_values(_Meaning(says.get("expects"), says.get("expected")))
     try:
         split = split_of(bytes.fromhex(row["raw_sha256"]))
     except (KeyError, TypeError, ValueError):
@@ -176,14 +180,9 @@ def write_baseline(path: Path, readings: Iterable[SampleReading]) -> None:
     """Write the baseline, sorted by id, in one step: whoever reads meanwhile has the old one or the new one."""
     lines = [f"{reading.line()}\n" for reading in sorted(readings, key=lambda reading: reading.id)]
     path.parent.mkdir(parents=True, exist_ok=True)
-    number, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with os.fdopen(number, "w", encoding="ascii", newline="\n") as file:
-            file.writelines(lines)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(draft).chmod(path.stat().st_mode & 0o777 if path.exists() else 0o644)
-        Path(draft).replace(path)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
+        draft.write_text("".join(lines), encoding="ascii", newline="\n")
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
