@@ -86,6 +86,7 @@ def print_pieces(pieces: Iterator[bytes]) -> None:
 
 
 _TIMES = frozenset(("since", "until"))
+_OPTIONS = {name: described for name, described in DESCRIBED.items() if name != "sort"}
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -97,16 +98,14 @@ def filter_options(command: _Command) -> _Command:
 
     @wraps(command)
     def with_filters(**given: Any) -> Any:
-        options = {name: given.pop(f"filter_{name}") for name in DESCRIBED if name != "sort"}
+        options = {name: given.pop(f"filter_{name}") for name in _OPTIONS}
         parameters = {name: "1" if value is True else value for name, value in options.items() if value}
         for name in parameters.keys() & _TIMES:
             moment = _arguments.time_ago(parameters[name], datetime.now(UTC))
             parameters[name] = moment.isoformat() if moment else parameters[name]
         return command(filters=of_parameters(parameters) if parameters else None, **given)
 
-    for name, described in reversed(DESCRIBED.items()):
-        if name == "sort":
-            continue
+    for name, described in reversed(_OPTIONS.items()):
         extra: dict[str, Any] = {"is_flag": True} if name in SWITCHES else {"metavar": "TEXT"}
         if name == "contract":  # alone, it means any broken one
             extra |= {"is_flag": False, "flag_value": "broken"}
