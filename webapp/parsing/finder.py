@@ -240,9 +240,11 @@ class Finder:
         """Run a machine on what is left to spend; all machines of one parse share it, so that time stays linear."""
         try:
             read_value(machine)
+        except NotJson:
+            self.tracer.exhausted = self.tracer.exhausted or machine.look < 0
+            raise
         finally:
             self.look = machine.look
-            self.tracer.exhausted = self.tracer.exhausted or machine.guessed > 0
 
     def unescaped(self, layer: escaped.Layer, tier: int) -> int:
         """Try a value under a layer that is taken off, such as one whose text is the inside of a JSON string."""

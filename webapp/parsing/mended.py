@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from webapp.parsing import suspects
 from webapp.parsing.decode import first_keys, read
 from webapp.parsing.edit import Edit, Span, apply, as_edit, as_span, composed, places
-from webapp.parsing.machine import string_quotes
-from webapp.parsing.machine.tokens import LITERALS, STRING
+from webapp.parsing.machine import string_quotes, strings
+from webapp.parsing.machine.tokens import ASCII, LITERALS, STRING
 from webapp.parsing.patterns import holds, later
 
 LONGEST = 100_000
@@ -19,7 +19,7 @@ LONGEST = 100_000
 MOST = 6
 """So many characters are taken out, one after the other."""
 _NAMES = {
-    '"': ("doubled_quote", "missing_quote", "single_quotes"),
+    '"': ("doubled_quote", "missing_quote"),
     ",": ("doubled_comma", "missing_comma", "missing_comma"),
     ":": ("doubled_colon", "missing_colon", "missing_colon"),
     **dict.fromkeys("{[", ("doubled_brace", "missing_opener", "mismatched_opener")),
@@ -160,7 +160,9 @@ def _changed(raw: str, start: int, text: str, failed: int, changes: Iterable[tup
         changed = text[:at] + char + text[at + width :]
         stop, value, _ = read(changed, 0)
         is_doubled = not char and text[at] in "{}[]"
-        if stop <= failed - is_doubled or (_closes_more if is_doubled else _goes_on).match(changed, stop):
+        ends_there = stop == failed and text[failed : failed + 1] == "\n" and text.find('"', failed) < 0
+        explains = stop > failed - is_doubled or ends_there
+        if not explains or (_closes_more if is_doubled else _goes_on).match(changed, stop):
             continue
         if is_doubled or not first_keys(changed[:stop])[1]:
             old = text[at : at + width]
@@ -175,6 +177,10 @@ _goes_on = later(r"""\s*+[}\],:"']""")
 def _name(old: str, new: str) -> str:
     if old == ";" and new == ",":
         return "semicolon"
+    if ASCII.get(old) == new:
+        return "full_width"
+    if new == '"' and old:
+        return strings.NAMES.get(old, "smart_quotes")
     if len(new) == 2:
         return "comma_in_quote" if ":" in new else "missing_quote"
     if not new and old not in "{}[]":

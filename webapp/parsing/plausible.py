@@ -6,8 +6,9 @@ import re
 
 from webapp.parsing.calls import pythonic
 from webapp.parsing.machine.repair import opening
-from webapp.parsing.machine.tokens import CHECKBOXES, COLON, TYPESET
+from webapp.parsing.machine.tokens import CHECKBOXES, COLON, LITERAL, TYPESET
 from webapp.parsing.patterns import later
+from webapp.parsing.program_code import WIDTH, code, line_before, shell, styled
 
 _S = r"(?:[\s\u200b-\u200f\u2060\ufeff]|\\[nrt]|(?<=\n)>){0,200}+"
 """White space, the kind that nobody sees, and the kind that is written as a backslash and a letter."""
@@ -20,7 +21,7 @@ _object = later(
     rf"""[{{｛﹛]{_S}(?:
       (?P<empty>\}})
     | (?P<key>(?:{_QUOTED}){_S}[{COLON};=])
-    | (?P<mixed>["'`]{{1,2}}+[^"'`\\\n]{{0,200}}+["'`]{{1,2}}+{_S}[:;=]|["'][\w -]{{1,40}}+:[ ]?["'\[{{\d-])
+    | (?P<mixed>["'`“”]{{1,2}}+[^"'`“”\\\n]{{0,200}}+["'`“”]{{1,2}}+{_S}[:;=]|["'][\w -]{{1,40}}+:[ ]?["'\[{{\d-])
     | (?P<word>[A-Za-z_$][\w$-]*+)["']?+(?P<colon>{_S}:{_S}
         (?P<spec>[<>^=+\ \#.,%!-]{{0,3}}\d*+[,_]?(?:\.\d+)?[bcdeEfFgGnosxX%]?\}})?(?P<value>{_VALUE})?)?
     | (?P<number>-?\d++(?:\.\d++)?+{_S}:)
@@ -37,14 +38,14 @@ _object = later(
 )
 _array = later(
     rf"""[\[［]{_S}(?:
-      (?P<empty>\])
+      (?P<empty>(?:\{{\}})?+\])
     | (?P<object>\{{{_S}(?:["'{TYPESET}}}/]|\{{\s*+["']|\Z|[A-Za-z_$][\w$-]*+["']?+\s*+:|\d++\s*+:))
     | (?P<string>(?:{_QUOTED}){_S}(?:[,\]]|//|/\*|\#|\Z|\+|["'{{\d]))
     | (?P<pair>(?:{_QUOTED}){_S}:)
     | (?P<number>[-+]?(?:\d[\d_]*+(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?{_S}(?P<then>[,\]]|[-\d]|\Z))
     | (?P<literal>(?:true|false|null|True|False|None|NaN){_S}[,\]]|(?:tr?u?e?|fa?l?s?e?|nu?l?l?)\Z)
-    | (?P<array>\[)
-    | (?P<note>//|/\*)
+    | (?P<array>\[(?={_S}(?:["'{TYPESET}{{\[\d\]+.-]|{LITERAL}|//|\Z)))
+    | (?P<note>//|/\*|\#[ ][^\n\]]*+\n\s{{0,99}}+["{{\[\d])
     | (?P<end>\Z)
     | (?P<quote>["'“])
     | (?P<comma>,)
@@ -67,7 +68,7 @@ def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
         return "a comprehension in Python"
     if not lenient and pythonic.holds_as_argument(raw, at, line_before(raw, at)):
         return "an argument of a call in program code"
-    if not lenient and _request.search(raw, max(0, at - _WIDTH), at):
+    if not lenient and _request.search(raw, max(0, at - WIDTH), at):
         return "what a program sends or prints"
     if _shown.match(raw, at, end):
         return "a sentence shows it, broken as it is"
@@ -100,7 +101,7 @@ def _no_object(raw: str, at: int, end: int, lenient: bool) -> str | None:
         return "an empty pair of brackets in a sentence"
     if kind == "dots" and _only_dots.match(raw, at):
         return "dots in braces, which stand for what was left out"
-    if kind == "key" and look["key"][0] == '"' and _logged.match(before) and not _shell.match(before):
+    if kind == "key" and look["key"][0] == '"' and _logged.match(before) and not shell.match(before):
         return None
     # `\{"a": 1\}`, as Markdown and LaTeX write a brace
     return code(before.removesuffix("\\") if kind == "key" else before, lenient)
@@ -109,7 +110,7 @@ def _no_object(raw: str, at: int, end: int, lenient: bool) -> str | None:
 def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) -> str | None:
     """A brace and a name: an unquoted key, a placeholder, a format or a piece of program."""
     word = look["word"]
-    if raw[at - 1 : at] not in ("", "{", "[", ",", ":") and _styled(raw, at):
+    if raw[at - 1 : at] not in ("", "{", "[", ",", ":") and styled(raw, at):
         return "a rule of a style sheet, which is program code"
     if not lenient and _struct.search(raw, max(0, at - 80), at):
         return "a literal of a struct, which is program code"
@@ -122,8 +123,10 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) ->
     if not look["value"]:
         return None if lenient else "no value follows the name: a template or program code"
     before = line_before(raw, at)
+    if not lenient and _in_yaml.search(raw, max(0, at - WIDTH), at):
+        return _YAML
     if not lenient and (look["value"].isalpha() or look["value"] == "_"):
-        meant = before.rstrip(" ")[-1:] in ("", ":", "(") and not _in_yaml.match(before)
+        meant = before.rstrip(" ")[-1:] in ("", ":", "(")
         if not meant or not _bare_value.match(raw, look.end("colon") - 1, end):
             return "words with a colon, not a key with a value"
     return code(before, lenient)
@@ -134,7 +137,7 @@ _shown = later(r"""(?<=\w `)[{\[][^`\n]{0,38}(?:[:,]\s?[}\]]|"\s")[^`\n]{0,38}`,
 """A short piece in backticks, in a sentence that goes on behind them, that lacks a value or a comma or has one more."""
 _request = later(
     r"(?:\A|[\n`])(?:GET|POST|PUT|PATCH|DELETE|HEAD) \S{1,99}(?: HTTP/[\d.]{1,3}(?:\r?\n[\w-]{1,40}: [^\n]*+)*+)?\s*+\Z"
-    r"|(?:\A|\n)>>> [^\n]*+\n['\"]?\Z"
+    r"|(?:\A|\n)[ \t]*+>>> [^\n]*+\n[ \t]*+(?:\w++\()?+['\"]?\Z"
 )
 """What stands before the body of a request, or before what Python's prompt printed."""
 _key_behind = later(r"""\{[^{}]{0,300}?[,\n]\s{0,60}+(["'])[^"'\n{}\[\]]{1,60}+\1\s{0,9}+:""")
@@ -143,7 +146,8 @@ _logged = later(r"(?!\s*+\w++=\Z)(?:[^(<{=,?&]|\([^()]{0,99}\)|\{[^{}]{0,99}\}|=
 """A field of a log before its value, which no bracket of a call or an element stands before."""
 _only_dots = later(r"\{\s*+(?:\.{3}|…)\s*+\}")
 _quote_next = later(r"""\s{0,20}+(?:["'][^"'\n]{0,80}+["']|[“‘][^”’\n]{0,80}+[”’])\s{0,9}+[,}]|["']?\s*+[:=](?![=>])""")
-_in_yaml = later(r"[ \t]++(?:- )?[\w.-]++: \Z")
+_YAML = "a list or a mapping in YAML"
+_in_yaml = later(r"(?:\A|\n)[ \t]*+(?:- )?[\w.-]++:(?:[ \t][^\n]*+)?\n[ \t]++(?:- )?[\w.-]++: \Z")
 _bare_value = later(r"[\w .@/-]{1,80}+(?:\}|,\s{0,50}+(?:[\"']?[A-Za-z_$][\w $-]{0,40}+[\"']?\s{0,10}+:|\}))")
 
 
@@ -160,11 +164,20 @@ def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
     kind, before = look.lastgroup, line_before(raw, at)
     if raw.startswith(CHECKBOXES, at):
         return "a point of a list of things to do"
-    if kind == "empty" and not lenient and (not _alone(raw, look.end(), before) or before.strip() in ("-", "*", "+")):
+    is_marked = before.strip() in ("-", "*", "+") or "\\" in look[0]
+    if kind == "empty" and not lenient and (not _alone(raw, look.end(), before) or is_marked):
         return "an empty pair of brackets in a sentence"
-    if kind in ("end", "quote", "comma", "dots", "pair") and not lenient:
+    if (
+        kind in ("empty", "string", "number", "literal")
+        and not lenient
+        and _in_yaml.search(raw, max(0, at - WIDTH), at)
+    ):
+        return _YAML
+    is_keyed = kind == "pair" and before.rstrip()[-1:] in ("", ":")
+    if kind in ("end", "quote", "comma", "dots", "pair") and not (lenient or is_keyed):
         return "no value follows the bracket"
-    if look["number"] and (_reference.match(raw, at, end) or not (lenient or _numbers_meant(raw, at, end))):
+    is_reference = _reference.match(raw, at, end) if look["number"] or (look["string"] and not lenient) else None
+    if is_reference or (look["number"] and not (lenient or _numbers_meant(raw, at, end))):
         return "a reference, a time or an interval, not an array"
     if raw.startswith(("](", "] = "), look.end() - 1) or (kind == "empty" and raw.startswith("(", look.end())):
         return "a Markdown link or a subscript"
@@ -179,7 +192,7 @@ def _is_wiki_link(raw: str, at: int, end: int, lenient: bool) -> bool:
 
 
 _lenient_array = later(
-    r"\[\s{0,200}+(?:[A-Za-z_$][\w $.-]{0,80}+\s{0,20}+(?:[,\"\n]|\]\s{0,200}+\Z)|https?://|[(+.}-]|\d)"
+    r"\[\s{0,200}+(?:\[|[A-Za-z_$][\w $.-]{0,80}+\s{0,20}+(?:[,\"\n]|\]\s{0,200}+\Z)|https?://|[(+.}-]|\d)"
 )
 _wiki_link = later(
     r"\[\[(?:[ ](?:-[a-z][ ]|\"?\$|! )[^\[\]\n]{0,200}+\]\]|[ ]?:?[A-Za-z_][^\[\]{}\"'\n,|]{0,200}+\]\]"
@@ -205,9 +218,12 @@ _rest_of_line = later(r"[ \t.,;!`*|)}\]]*+(?:\n|\Z|[\[{#]|//|/\*)")
 def _alone(raw: str, end: int, before: str) -> bool:
     """Whether brackets that end at `end` have their line to themselves, but for a label before and marks behind."""
     line = before.strip().rstrip("`").rstrip()
+    if not line and _code_above.search(raw, max(0, end - WIDTH), end):
+        return False
     return (not line or line[-1] in ":>=*-|}](/") and _rest_of_line.match(raw, end) is not None
 
 
+_code_above = later(r"[\w)]\)[ \t]*+\n\s*+[\[{]\s*+[\]}]\Z")
 _numbers = later(r"\[\s*+(-?[\d.eE+]++)(?:\s*+,\s*+-?[\d.eE+]++){0,50}+\s*+(?:,\s*+(?P<other>[\"{])|,|\])")
 
 
@@ -218,74 +234,6 @@ def _numbers_meant(raw: str, at: int, end: int) -> bool:
         return not _lone_number.match(raw, at, end)
     inner = _numbers.match(raw, at, end)
     return bool(inner and (inner["other"] or inner[0].count(",") >= (1 if before[-1:].isalpha() else 2)))
-
-
-_WIDTH = 160
-"""So many characters before the bracket are looked at."""
-_HARMLESS = ("", ":", ".", "!", "?", ",", ";", "]", "}", "*", "|", "&", "-")
-_assigned = later(
-    r"(?:\d++[:|]|[-+>])?+[ \t]*+(?:(?:export|const|let|var|final|local|my|self|val|String|static)\b[ .]?[ \t]*+)*+"
-    r"[A-Za-z_$][\w$.]*+(?:\[[^\]]{0,40}\])?(?:[ \t]*+:[ \t]*+[\w\[\], .|]{1,60})?"
-    r"[ \t]*+(?::?=|\+=|\|=)[ \t]*+(?:[\w.*\[\]]{1,60}\(?|[A-Z]\w{1,60} |(?<=\s)['\"]{1,3})?\Z"
-)
-_selector = later(
-    r"(?:^|[\s,>+~{};`'\"(])(?:html|body|blockquote|legend|fieldset|div|span|p|a|[uo]l|li|h[1-6]|table|t[rdh]|thead|tbody|img|input|button|form|nav|header"
-    r"|footer|section|main|article|label|select|svg|code|pre|em|strong|details|summary|dl|d[dt]|[bi]|\*|:root|from|to|\d++%"
-    r"|[.#:][A-Za-z_][\w-]*+)(?:[.#:\[][\w\]=-]*+|\([^(){}\n]{0,80}+\))*+\s*\Z"
-)
-"""What stands before the declarations of a style sheet."""
-_second_member = later(r"""[,\n]\s*["']?\w+["']?\s*:""")
-_statement = later(
-    r"(?:[-+>]|.{0,100}(?:[{;)]|\)(?: ->[^:\n]{1,40})?:))?[ \t]*+"
-    r"(?:return|yield|raise|assert|for|if|elif|while|in|case|del)\b[^\"]{0,60}\Z"
-)
-_expression = later(
-    r"(?:(?:\b(?:print|len|str|dict|list|set|loads|dumps|jsonify|format|VALUES ?)"
-    r"|[\w)\]](?<!functions)(?<!tools)(?<!tool_use)(?<!api)\.\w+)\(\s*[rbuf]?['\"]{0,3}"
-    r"|[\w\]}>!] :?= (?:<\w++>)?|[)\]\"'] \+ |[(,] ?\*\*|\S (?:@>|[<>=]{1,2}|DEFAULT|THEN|ELSE|\$\w++|\w++=\w++) '"
-    r"|['\"] % |\w not in |\b(?:return|raise|throw|await|yield|new) [\w.]++\(|\b\w++=\{?+|[=!]= ?|=>\s*+\(?|\{\{ |\w!\("
-    r"|\w\[\w*\][\w.]++|\b(?:add_header|return|log_format) [\w-]++ '|\b(?:CMD|ENTRYPOINT) "
-    r"|(?:\A|;)\s*+(?:const|let|var|import|export|struct) |\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
-)
-_operator = later(
-    r"(?:\w[^`]{0,60}`[\"']?[\w.-]++(?: \w++)?[\"']?:\s?|\brender json:\s|\bvec!|<%[^%]{0,80}|\|\||&&|\s\?\?|\A\s++[:?]"
-    r"|(?:=[^?,]{1,80}|\([^?()]{1,80}) \?(?:\s(?:\S{1,60}|[{\[][^{}\[\]]{1,80}[}\]]) :)?)\s?\Z"
-)
-_shell = later(
-    r"(?:.{0,60}`)?[ \t$>]*+(?:curl|wget|http|echo|python3?|node|jq|npx|docker|kubectl|aws|gh|printf|export|awk|sed)\b"
-    r"(?: \Z|(?:[^'\"]|'[^']*+'|\"[^\"]*+\")*+['\"])|(?:.*[\s`])?--?[A-Za-z][\w-]*+[ =](?:\w+[:=])?+['\"]?\Z"
-)
-
-
-def line_before(raw: str, at: int) -> str:
-    """What stands on the line before `at`, the last 160 characters of it."""
-    low = max(0, at - _WIDTH)
-    return raw[max(low, raw.rfind("\n", low, at) + 1) : at]
-
-
-def code(before: str, lenient: bool) -> str | None:
-    """What the text before a bracket says that it is, where that is a piece of program, in words; else None."""
-    if before.rstrip()[-1:] in _HARMLESS:
-        is_code = not lenient and ("lambda" in before or _operator.search(before, max(0, len(before) - 100)))
-        return "an expression in program code" if is_code else None
-    if "=" in before and _assigned.match(before):
-        return "it is assigned to a name in program code"
-    if _shell.match(before):
-        return "an argument in a shell command"
-    if lenient:
-        return None
-    if _expression.search(before, max(0, len(before) - 60)) or _statement.match(before):
-        return "an expression in program code"
-    return None
-
-
-def _styled(raw: str, at: int) -> bool:
-    """Whether the brace at `at` holds the declarations of a style sheet: a selector stands before it."""
-    before = line_before(raw, at)
-    if before.rstrip()[-1:] in ("", ":", "=", "(") or not _selector.search(before, max(0, len(before) - 80)):
-        return False
-    inside = raw[at : at + 300].partition("}")[0]
-    return ";" in inside or not _second_member.search(inside)
 
 
 def _subscript(raw: str, at: int) -> bool:

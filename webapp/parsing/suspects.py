@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from webapp.parsing.machine import string_quotes
-from webapp.parsing.machine.tokens import SCALAR, STRING, bracket, place_of_opener
+from webapp.parsing.machine.tokens import ASCII, LITERAL, SCALAR, STRING, bracket, place_of_opener
 from webapp.parsing.patterns import later
 
 
@@ -21,23 +21,23 @@ def changes(text: str, failed: int) -> Iterator[tuple[int, int, str]]:
 
 def _mistaken(text: str, failed: int) -> Iterator[tuple[int, str]]:
     """Where a character may stand in the place of another, and of which, or of none; the likeliest first."""
-    char = text[failed : failed + 1]
+    char = ASCII.get(text[failed : failed + 1], text[failed : failed + 1])
     if char and char in ";:.,=|" and not _set.match(text, max(open_bracket(text, 0, failed), 0)):
         yield from ((failed, twin) for twin in (":," if char in "=," else ",:"))
     if char and char in "}])":
         yield from ((failed, other) for other in "}]" if other != char)
     if char == '"' and _ended_scalar.search(text, max(0, failed - 40), failed):
         yield failed, ""
-    closing = text.find('"', failed + 1) if char and char in "'`" and not text.startswith("``", failed) else -1
+    closing = text.find('"', failed + 1) if char and char in "'`“”„" and not text.startswith("``", failed) else -1
     if closing > 0 and string_quotes.is_alone(text, failed, closing):
         yield failed, '"'
     low = max(0, failed - 400)
     if first := _first_token.search(text, low, failed):
         yield first.start(), "[" if first[0][0] == "{" else "{"
     if opening := text.rfind('"', low, max(low, failed - 1)) + 1:
-        quotes = _other_quote.finditer(text, opening, failed)
-        inner = [match for match in quotes if string_quotes.is_alone(text, opening, match.end())]
-        yield from ((match.start(), '"') for match in inner[:4])
+        quotes = [match.start() for match in _other_quote.finditer(text, opening, failed + 60)]
+        inner = [at for at in quotes if at < failed and string_quotes.is_alone(text, opening, at + 1)]
+        yield from ((at, '"') for at in inner[:4])
 
 
 def _is_comment(text: str, at: int) -> bool:
@@ -50,7 +50,7 @@ def _is_comment(text: str, at: int) -> bool:
 
 
 _mark = later(r"[*`_~^.;|:,#-](?!\w)")
-_swapped = later(r'(?<=[^\s"\\,{\[:]):"|(?<![\w"])[^\W\d_bBfFrRuU]"(?=\w)|(?<=\w)"[^\W\d_](?=\s*+[,:}\]])')
+_swapped = later(r'(?<=[^\s"\\,{\[:]):"|(?<![\w"])[^\W\d_bBfFrRuU\u1100-\uffff]"(?=\w)|(?<=\w)"[^\W\d_](?=\s*+[,:}\]])')
 """A quote that stands in the place of what belongs before or behind it: `"a:" 1`, `o"ne"`."""
 
 
@@ -68,13 +68,14 @@ def open_bracket(text: str, start: int, end: int) -> int:
 _set = later(rf"\{{\s*+{STRING}(?:\s*+,\s*+{SCALAR})++\s*+\}}|\[\s*+{STRING}\s*+:")
 _ended_scalar = later(r"[\[:,]\s*+(?:-?\d[\d.]*+|true|false|null)\Z")
 _first_token = later(rf"[{{\[]\s*+(?:{STRING}\s*+)?+\Z")
-_other_quote = later(r"""(?<!``)['`](?=\s{0,60}+[:,}\]])|(?<=[\s\[{:,])['`]""")
+_other_quote = later(r"""(?<!``)['`“”](?=\s{0,60}+[:,}\]])|(?<=[\s\[{:,])['`“”„]""")
 _key_next = later(r'"[^"\\\n]{1,80}+"\s*+:')
 _bare_text = later(r'(?![-\d\s"{}\[\],:“”„‘’′«»「」『』]|\\")(?:[^"\\\n]|\\.){1,500}+"(?=\s*+[,:}\]])')
 _scalar = later(r"-?\d[\d.eE+-]*+|true|false|null")
+_begins_item = later(rf"[{{\[]|(?<![\w.])(?:{LITERAL}|-?\d)")
 _before_bracket = later(r":[ \t]*+(?=\s*+[{\[])")
 _before_value = later(r"[:,\[{]\s*+(?=[^\s])")
-_items = later(rf":[ \t]*+(?P<first>\s*+(?:{SCALAR}\s*+,\s*+)*+{SCALAR})\s*+\Z")
+_items = later(rf":[ \t]*+(?P<first>\s*+(?:{SCALAR}\s*+,\s*+)*+(?:{SCALAR}\s*+)?+)\Z")
 _bare_row = later(rf"\],\s*+(?P<first>{SCALAR}(?:\s*+,\s*+{SCALAR})++)\s*+\]\s*+\Z")
 _lone_comma = later(r"\n[ \t]*+(?=,|\n)")
 _bare_colon = later(r":[ \t]*+(?=\n)")
@@ -84,18 +85,17 @@ def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
     """Where a character may be lost, and which, the likeliest first."""
     low = max(0, failed - 400)
     char = text[failed : failed + 1]
-    if text[failed - 1 : failed] == "\\":
-        return
     if char == "\n":
         yield failed - (text[failed - 1] == ","), '"'
-    before = text[low:failed].rstrip() if char and char in '"{[],}' else ""
-    if char and char in '"{[' and before[-1:] not in ",:[{" and not _goes_on_as_text(text, failed, before):
+    before = text[low:failed].rstrip()
+    begins = _begins_item.match(text, failed)
+    if (begins or char == '"') and before[-1:] not in ",:[{" and not _goes_on_as_text(text, failed, before):
         yield low + len(before), ","
     if char == "}" and before[-1:] == ":":
         yield failed, "{"
-    if char and char in "]," and before[-1:] in ":[,":
-        yield failed, "[" if char == "]" else "]"
-    if char and char in "]," and (items := _items.search(text, low, failed) or bare_row(text, failed)):
+    if char and char in "]," and before[-1:] in ":[,{":
+        yield failed, "[" if char == "]" else "}" if before[-1:] == "{" else "]"
+    if (begins or (char and char in "],")) and (items := _items.search(text, low, failed) or bare_row(text, failed)):
         yield place_of_opener(text, items.start("first")), "["
     if char and char in "{[" and before[-1:] == ",":
         yield from ((match.end(), "[") for match in [*_before_bracket.finditer(text, low, failed)][-4:][::-1])
@@ -108,14 +108,14 @@ def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
         yield from ((at, '"') for at in values if text[at] != '"' and not _scalar.fullmatch(text, at, failed))
     if char and text[failed - 1] == '"' and char not in ",:}]":
         yield from _closing_quotes(text, low, failed)
-    if text.find("\n", 0, failed + 1) < 0:
-        return
     for match in _bare_colon.finditer(text, max(0, failed - 4_000), failed):
         yield match.end(), "{" if text[match.end() :].lstrip()[:1] == '"' else "["
         yield match.end(), "["
     for match in [*_lone_comma.finditer(text, max(0, failed - 20_000), failed)][-3:][::-1]:
         yield match.end(), "}"
         yield match.end(), "]"
+    if begins and before[-1:] == ",":
+        yield low + len(before) - 1, "}"
 
 
 def bare_row(text: str, failed: int) -> re.Match[str] | None:

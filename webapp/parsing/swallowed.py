@@ -17,7 +17,7 @@ _BESIDE_KEYS = QUOTES | {
     *("missing_comma", "missing_value", "missing_colon", "extra_closer", "bad_escape", "stray_mark")
 }
 """Repairs that may be beside a key, or in one, that holds more than it should."""
-_odd_key = later(r"""\A\s*[,:;]|[:,]\s*\Z|[:"]\s*[\[{"']|\A\\\w|\A\s[^\n]*\s\Z""")
+_odd_key = later(r"""\A\s*[,:;]|[,:]\s*[“”„]|[:,]\s*\Z|[:"]\s*[\[{"']|\A\\\w|\A\s[^\n]*\s\Z""")
 """A key that begins or ends as no key does, or holds a colon and the beginning of a value."""
 _NEXT = (
     r"""(?:(?:'|\\")?\w[\w -]{0,40}+(?:['`]|\\")?\s{0,9}+:|[^\w\s\\"',]?'[^'"\\]|[^\s\\"',]?\\"\w"""
@@ -161,8 +161,6 @@ def _is_odd(string: str, quote: str) -> bool:
 
 def unsure(raw: str, edits: Sequence[Edit]) -> Sequence[Edit]:
     """The edits but for quotes escaped in a string in single quotes, where none of them could end it."""
-    if not any(edit[0] == "single_quotes" for edit in edits):
-        return edits
     remaining, at = list[Edit](), 0
     for first in [index for index, edit in enumerate(edits) if edit[0] == "unescaped_quote"]:
         if first < at:

@@ -99,9 +99,9 @@ def _mark(reading: _Reading, mark: str, at: int) -> str | None:
             reading.put(reading.comma, reading.comma + 1, "")
         reading.open.pop()
         reading.put(at, at + 1, "}}" if inside == "call" else "]" if mark == ")" else mark)
-    elif mark == "=":
+    elif mark == "=" or (inside == "call" and mark == ":"):
         if inside != "call" or not reading.keyword:
-            return "an equals sign stands where a value belongs"
+            return "an equals sign or a colon stands where a value belongs"
         reading.put(at, at + 1, ":")
         reading.keyword = False
         return None
@@ -199,13 +199,17 @@ def _rewritten(raw: str, token: re.Match[str]) -> list[Edit]:
 def holds_as_argument(raw: str, at: int, before: str) -> bool:
     """Whether the bracket at `at` is an argument of a call: a later one, or in a longer line an array or bare keys.
 
-    `before` is what its line has before it.
+    `before` is what its line has before it: nothing where the line above opens the call.
     """
-    is_bare = raw[at] != "{" or raw[at + 1 : at + 9].lstrip()[:1].isalpha()
+    is_bare = raw[at] != "{" or _bare_member.match(raw, at) is not None
+    if not before.strip():
+        return is_bare and _line_above.search(raw, max(0, at - 160), at) is not None
     may_be = raw[at - 1 : at] in ", '\"" or (raw[at - 1 : at] == "(" and is_bare)
     return may_be and "(" in before and _argument.search(before) is not None
 
 
+_bare_member = later(r"""\{\s{0,60}+(?:[A-Za-z]|(["'])[^"'\n]{1,60}+\1:\s++(?!(?i:true|false|none|null)\b)[A-Za-z_])""")
+_line_above = later(r"\w\((?:(?:[^()\n]|\([^()\n]*+\))*,)?+[ \t]*+\n\s*+\Z")
 _argument = later(
     r"""(?:[A-Za-z_]|VALUES )[(\[](?:[^()"\n]|"[^"\n]{0,80}+"|\([^()\n]{0,80}\)){1,100},\s?['"]?\Z"""
     r"""|(?:\S\s++|[^\w\s])\w++\((?:\w++: )?+\Z"""

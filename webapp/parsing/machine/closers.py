@@ -133,7 +133,7 @@ def _mismatched(machine: Machine, char: str) -> None:
     top = len(machine.frames) - 1
     is_far = machine.end - machine.at > _AHEAD
     stays = not (is_far and follows) and _fits(machine, top)
-    if stays and not is_far and (balance := _closers_ahead(machine)) in (top, top + 1):
+    if stays and not is_far and (balance := closers_ahead(machine)) in (top, top + 1):
         follows, stays = False, balance == top + 1
     if follows:
         close_missing(machine, opener + 1)
@@ -148,7 +148,7 @@ def _mismatched(machine: Machine, char: str) -> None:
         _replace(machine)
 
 
-def _closers_ahead(machine: Machine) -> int:
+def closers_ahead(machine: Machine) -> int:
     """How many more brackets close than open behind this one, as far as may still be looked; else -1."""
     start, end = machine.at + 1, machine.end
     if machine.look < end - start:

@@ -131,7 +131,10 @@ def drop_commas(machine: Machine) -> None:
 def stray_in_key(machine: Machine, char: str) -> None:
     """Where a key belongs stands none."""
     at, frames = machine.at, machine.frames
-    if char == ",":
+    is_open = char == "," and len(frames) > 1 and not frames[-1].count and machine.comma < 0
+    if is_open and -1 < closers.closers_ahead(machine) < len(frames):
+        closers.close_missing(machine, len(frames) - 1)  # it lacks its bracket before the comma: `{, "b": 1}`
+    elif char == ",":
         drop_commas(machine)
     elif len(frames) > 1 and frames[-1].count == 0 and _set_items.match(machine.raw, at, machine.end):
         machine.patch("set", frames[-1].start, frames[-1].start + 1, "[")

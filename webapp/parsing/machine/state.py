@@ -11,9 +11,6 @@ from webapp.parsing.machine.tokens import balanced_end
 DEEPEST = 5_000
 """So many open containers are read: a decoder reads some hundred, and nothing deeper is ever mended."""
 
-GUESSED = 2_000
-"""So many strings end by guess, once nothing is left to look ahead with."""
-
 
 @dataclass(slots=True)
 class Frame:
@@ -38,8 +35,7 @@ class Machine:
     `last` is the end of the last value, `comma` the offset of the comma read since (or -1), `key_end` the end of
     the last key, `string_end` that of the last value read as a string. `lenient` is set where the place says that
     JSON is meant (a fence, a tag, the whole text), `final` where `end` is the end of the whole text, so that what is
-    missing there was cut off. `look` is what may still be spent on looking ahead, `guessed` how many strings ended by
-    guess since nothing was left of it.
+    missing there was cut off. `look` is what may still be spent on looking ahead.
     """
 
     raw: str
@@ -56,7 +52,6 @@ class Machine:
     frames: list[Frame] = field(default_factory=list)
     patches: list[Edit] = field(default_factory=list)
     truncated: bool = False
-    guessed: int = 0
     look: int = 1_000_000
 
     def edits(self) -> list[Edit]:
@@ -107,16 +102,6 @@ class Machine:
     def comma_read(self, at: int) -> None:
         """A comma stands at `at` (-1: one is missing), behind which the next member or item follows."""
         self.comma, self.state = at, "k" if self.inside == "{" else "v"
-
-    def guesses(self, at: int) -> bool:
-        """Whether nothing is left to look ahead with, so that a string ends by guess at `at`.
-
-        Raises `NotJson` where too many do.
-        """
-        self.guessed += self.look < 0
-        if self.guessed > GUESSED:
-            raise NotJson(at, f"more than {GUESSED:,} strings would end by guess")
-        return self.look < 0
 
     def push(self, kind: str, width: int = 1, *, as_kind: str = "") -> None:
         """Open a container that stands at `at`. Raises `NotJson` behind all of them where they are too many."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from webapp.parsing.edit import NotJson
 from webapp.parsing.machine import tokens
 from webapp.parsing.machine.closers import ANY_KEY
 from webapp.parsing.machine.repair import fits
@@ -41,7 +42,7 @@ _after_value = later(
       | (?P<cut>\Z)|(?P<note>{NOTE}|```)|(?P<comma>,)
       | (?P<near>{QUOTED}\s++(?:(?:{SCALAR}|{LITERAL}|'[^'\n]{{0,200}}+')\s{{0,50}}+[,}}]|[\[{{])
         |["']\w[\w\ -]{{0,40}}+:\s{{0,3}}+(?:["'\d\[{{-]|{LITERAL}))
-      | (?P<object>\{{\s*+["'}}])|(?P<dots>\.\.\.)|(?P<stray>[A-Za-z_(][\w\ .()]{{0,40}}+\s{{0,60}}+{QUOTED}\s*+:))
+      | (?P<object>\{{\s*+["'}}])|(?P<dots>\.\.\.)|(?P<stray>(?:[^\W\d]|\()[\w\ .()]{{0,40}}+\s{{0,60}}+{QUOTED}\s*+:))
     | (?P<row>\{{\s*+["'][\w -]{{1,60}}+["']\s*+:)
     | (?P<dot>\.\s{{1,60}}+{ANY_KEY})
     | (?P<glued>(?<=[^\s,]["”'])[A-Za-z_]\w{{0,40}}+"\s{{0,20}}+:\s{{0,20}}+(?:["\d\[{{-]|{LITERAL}))
@@ -66,8 +67,9 @@ _after_item = later(
         |[{COMMA}]\s{{0,100}}+(?:{MARK}|:)\s{{0,20}}+(?:"[^"\n]{{0,300}}+"|'[^'\n]{{0,300}}+'|{SCALAR})\s{{0,20}}+[,\]])
     | [{COMMA};|]{GAP}(?:
         (?P<string>[bru]?["'{TYPESET}]|`(?!``)|\(["'\d\[{{()-])
-      |(?P<value>[-\d\[{{.]|{LITERAL}|[A-Za-z_][\w ]{{0,40}}+["']?+\s*+[,\]])
-      | (?P<stray>(?:[A-Za-z_][\w .():'-]{{0,60}}+\n|\([^()\n"]{{1,60}}+\))\s{{0,60}}+(?:["{{\[\d-]|{LITERAL}))
+      |(?P<value>[-\d\[{{.]|{LITERAL}|[^\W\d][\w ]{{0,40}}+["']?+\s*+[,\]])
+      | (?P<stray>[^\W\d_A-Za-z]{{1,3}}+["{{\[]
+        |(?:[A-Za-z_][\w .():'-]{{0,60}}+\n|\([^()\n"]{{1,60}}+\))\s{{0,60}}+(?:["{{\[\d-]|{LITERAL}))
       | (?P<trail>[\]}})])|(?P<cut>\Z)|(?P<note>{NOTE}|```)|(?P<comma>,))
     | (?P<colon>:|=>)
     | (?P<next>["']|[\d\[{{]|-\d|{LITERAL})
@@ -101,6 +103,8 @@ _set = later(rf",\s{{0,100}}+(?:{SCALAR}{SPACE},{SPACE}){{0,200}}+{SCALAR}{SPACE
 def score(machine: Machine, reading: StringReading, after: int) -> int:
     """How sure it is that a quote just before `after` closes the string: 0 not, 1 perhaps, 2 likely, 3 certain."""
     machine.look -= 100
+    if machine.look < 0:
+        raise NotJson(after, "too much would have to be looked at to tell which quotes end its strings")
     raw = machine.raw
     after += closes_twice(raw, reading, after - 1)
     in_object = reading.where == "v" or (reading.where == "i" and machine.inside == "{")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webapp.parsing.machine import string_end, tokens
 from webapp.parsing.machine.state import Machine, StringReading
-from webapp.parsing.machine.tokens import CLOSE, COLON, COMMA, LITERAL, OPENERS
+from webapp.parsing.machine.tokens import LITERAL, OPENERS
 from webapp.parsing.patterns import later
 
 _rest_of_key = later(r"""[^"'\\\n{}\[\]:,]{1,60}+["'”]\s{0,50}+:""")
@@ -12,8 +12,7 @@ _rest_of_items = later(
     r"""[^"'\\\n\[\]]{1,60}+["'](?:\s{0,50}+,\s{0,50}+(?:"[^"\\\n]{0,60}+"|'[^'\\\n]{0,60}+')){0,20}+\s{0,50}+\]"""
 )
 _key_text = later(r"""[^:"',{}\[\]\n]{1,60}+['’`]?(?=\s{0,20}+:)""")
-_SINGLE_KEY = r"""(?:['’`]\s{0,20}+(?:[}\]]\s{0,60}+){0,4})?,\s{0,60}+'[^'"\\\n{}\[\]:,]{1,60}+'\s{0,20}+:"""
-single_key = later(_SINGLE_KEY)
+_single_key = later(r"""(?:['’`]\s{0,20}+(?:[}\]]\s{0,60}+){0,4})?,\s{0,60}+'[^'"\\\n{}\[\]:,]{1,60}+'\s{0,20}+:""")
 _next_line_key = later(r"""\n\s{0,200}+["'][^"'\n]{1,80}+["']\s{0,50}+:""")
 _next_line_item = later(r"""\n\s{0,200}+(["'])[^"'\n]{0,300}+\1\s{0,50}+[,\]\n]""")
 apostrophe = later(r"(?<=[^\W_])['’](?=[^\W\d_])")
@@ -50,33 +49,11 @@ def is_alone(raw: str, start: int, end: int) -> bool:
 def swallowed_key(machine: Machine, reading: StringReading, at: int) -> int:
     """Where the string should have ended if a key in single quotes stands in it before `at`, and no brace; else -1."""
     raw = machine.raw
-    match = single_key.search(raw, reading.open_end, at) if reading.where != "k" else None
+    match = _single_key.search(raw, reading.open_end, at) if reading.where != "k" else None
     machine.look -= at - reading.open_end
     if not match or raw.find("{", reading.open_end, match.start()) >= 0:
         return -1
     return match.start() + (raw[match.start()] in "'’`")
-
-
-def plain_end(machine: Machine, reading: StringReading, at: int) -> tuple[int, bool]:
-    """Where the string ends by the nearest of its surroundings alone, and whether a quote behind `at` stands there.
-
-    That is before a key in single quotes that no brace stands before, or at a quote that a delimiter follows.
-    """
-    raw, may_be_key = machine.raw, reading.where != "k"
-    for match in (_plain_end if may_be_key else _plain_key_end).finditer(raw, reading.open_end, machine.end):
-        start, kind = match.start(), match.lastgroup
-        if kind == "key" and may_be_key:
-            return start + (raw[start] in "'’`"), False
-        if start > at and raw[start] in reading.closers:
-            return start, True
-        may_be_key = may_be_key and kind != "brace"
-    return machine.end, False
-
-
-_plain_end = later(
-    rf"""(?s)\\.|(?P<brace>\{{)|(?P<key>(?={_SINGLE_KEY})[,'’`])|[^\w\s,{{](?=\s{{0,50}}+(?:[{COMMA}{CLOSE}]|\Z))"""
-)
-_plain_key_end = later(rf"(?s)\\.|[^\w\s](?=\s{{0,50}}+[{COLON}])")
 
 
 def _opens_next_key(machine: Machine, reading: StringReading, at: int) -> int:
@@ -117,8 +94,10 @@ def colon_inside(machine: Machine, reading: StringReading) -> int:
 
 
 def line_ends_it(machine: Machine, reading: StringReading, at: int) -> int:
-    """Where the string ended if at the line break at `at` a new member or item begins, else -1."""
+    """Where the string ended if at the line break at `at` a new member or item begins, or its first line has one."""
     raw, end = machine.raw, machine.end
+    if raw.find("\n", reading.open_end, at) < 0 and (stop := swallowed_key(machine, reading, at)) >= 0:
+        return stop
     if reading.where == "k" or reading.inner % 2 or reading.opened(raw, "{}", at) > 0:
         return -1
     next_line = (_next_line_key if reading.where == "v" else _next_line_item).match(raw, at, end)
@@ -135,8 +114,10 @@ def end_of_unclosed(machine: Machine, reading: StringReading) -> int:
         if mark["name"] and raw.rfind(f"<{mark['name']}", 0, machine.frames[0].start) < 0:
             break  # no tag of that name was opened before the value, so this one is of the string
         at = stop = mark.start()
-    while at > reading.open_end and (raw[at - 1] in "}]" or raw[at - 1].isspace()) and stop - at < 300:
+    depth = len(machine.frames)
+    while at > reading.open_end and stop - at < 300 and (raw[at - 1].isspace() or (raw[at - 1] in "}]" and depth)):
         at -= 1
+        depth -= raw[at] in "}]"
     closers = [char for char in raw[at:stop] if char in "}]"]
     needed = [OPENERS[frame.kind] for frame in reversed(machine.frames[-len(closers) :])] if closers else []
     opened = raw.count("{", reading.open_end, at) > raw.count("}", reading.open_end, at)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from webapp.parsing.edit import Edit, NotJson, edit_at
+from webapp.parsing.edit import Edit, edit_at
 from webapp.parsing.machine import escapes, missing_tokens, string_end, string_quotes
 from webapp.parsing.machine.state import Machine, StringReading
 from webapp.parsing.machine.tokens import LITERAL, MARK, QUOTED
@@ -98,9 +98,6 @@ def _walk(machine: Machine, reading: StringReading, run: re.Pattern[str], at: in
             at = stop
         elif char in reading.closers and _closes(machine, reading, at):
             return
-        elif machine.guesses(at):
-            _close_in_haste(machine, reading, at)
-            return
         else:
             if char == '"':
                 reading.patches.append(edit_at(raw, "unescaped_quote", at, at, "\\"))
@@ -146,28 +143,12 @@ def _closes(machine: Machine, reading: StringReading, at: int) -> bool:
         score = string_end.CERTAIN - 1
     if machine.raw[reading.start] == "'" and machine.raw[at] == '"' and _is_inside_single(machine, reading, at, score):
         return False
-    if score >= string_end.CERTAIN or (score and machine.guesses(at)):
+    if score >= string_end.CERTAIN:
         close(machine, reading, at)
         return True
     if score:
         _remember(reading, at, score)
     return False
-
-
-def _close_in_haste(machine: Machine, reading: StringReading, at: int) -> None:
-    """Close the string at the next plain end: nothing is left to look ahead with, and the quote at `at` is none."""
-    if 2 * len(reading.patches) >= at - reading.open_end:
-        raise NotJson(at, "every other character of a string would have to be escaped")
-    stop, is_quote = string_quotes.plain_end(machine, reading, at)
-    if stop == machine.end and not machine.final:
-        raise NotJson(stop, "no quote ends a string, as far as could be looked")
-    _keep(machine, reading, at, stop)
-    if is_quote:
-        close(machine, reading, stop)
-    elif stop < machine.end:
-        close_before(machine, reading, stop)
-    else:
-        _ran_out(machine, reading)
 
 
 def _is_inside_single(machine: Machine, reading: StringReading, at: int, score: int) -> bool:

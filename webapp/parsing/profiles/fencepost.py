@@ -53,7 +53,7 @@ class Fencepost:
     """The whole text first; then fences, tags and brackets outside of thoughts; then inside them."""
 
     name: str = "fencepost"
-    version: str = "38"
+    version: str = "39"
     group: str = FENCEPOST
     about: str = ABOUT
 

@@ -149,14 +149,17 @@ _KEY = r"""(["'])[^"'\n]{1,80}+\1\s{0,20}+:"""
     "stray_text",
     rf"[A-Za-z_(][\w .,()'-]{{0,60}}+(?:(?<=\s)|\n\s*+)(?={_KEY})|{_QUOTES}"
     r"|(?P<item>[A-Za-z_][\w .():'-]{0,60}+(?<=\s)(?=[{\[])"
-    rf"|(?:[A-Za-z_][\w .():'-]{{0,60}}+\n|\([^()\n\"]{{1,60}}+\))\s{{0,60}}+(?=[\"{{\[\d-]|{LITERAL}))",
+    rf"|(?:[A-Za-z_][\w .():'-]{{0,60}}+\n|\([^()\n\"]{{1,60}}+\))\s{{0,60}}+(?=[\"{{\[\d-]|{LITERAL}))"
+    r"|(?P<letters>[^\W\d_A-Za-z]{1,3}+(?=[\"{\[]))",
     "kv",
-    f'("{LETTERS}',
+    f'("{LETTERS}\x80',
     order=40,
 )
 def stray_text(machine: Machine, match: re.Match[str]) -> bool:
     """Text between two tokens that is part of neither is removed."""
-    if match["item"] is None:
+    if match["letters"]:
+        is_apart = machine.comma >= 0
+    elif match["item"] is None:
         is_apart = machine.state == "k" and machine.frames[-1].count > 0
     else:
         is_note = match[0][0] == "(" or "\n" not in machine.raw[machine.comma : machine.at]

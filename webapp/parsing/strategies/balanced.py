@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from webapp.parsing import decode, escaped, plausible
+from webapp.parsing import decode, escaped, plausible, program_code
 from webapp.parsing.calls import pythonic
 from webapp.parsing.edit import NotJson
 from webapp.parsing.finder import MARKED, PROSE, QUOTED, WEAK, Finder
@@ -31,7 +31,7 @@ def balanced(finder: Finder, match: re.Match[str]) -> int:
         tier = finder.tier(at, tier)
     reason = plausible.why_not(raw, at, finder.end, lenient=finder.lenient(at, tier))
     if reason:
-        if reason.startswith("it is assigned") and _whole_statement(finder, at):
+        if _whole_statement(finder, at):
             return finder.consider("balanced", at, None, PROSE)
         if at != finder.mark.end or not reason.startswith("a subscript"):
             return _reject(finder, at, reason)
@@ -90,7 +90,7 @@ def _reject(finder: Finder, at: int, reason: str) -> int:
     return finder.reject("balanced", at, end, reason)
 
 
-_of_a_program = later(r"\A(?!.*placeholder).*program|Python|shell|of a template")
+_of_a_program = later(r"\A(?!.*placeholder).*program|Python|shell|of a template|YAML")
 
 
 def on_a_line(raw: str, last: int, start: int) -> bool:
@@ -129,7 +129,7 @@ def inside_string(finder: Finder, match: re.Match[str]) -> int:
     heavy = escaped.layer_at(raw, at, finder.end, match.end() - 3) if match[0].endswith('\\\\"') else None
     layer = heavy or escaped.peel(raw, at, finder.end)
     finder.skips -= layer.span.end - at
-    if reason := plausible.code(plausible.line_before(raw, at), lenient=False):
+    if reason := program_code.code(program_code.line_before(raw, at), lenient=False):
         return finder.reject("escaped", at, layer.span.end, reason)
     return finder.unescaped(layer, finder.tier(at, MARKED if finder.meant else PROSE))
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 
-from webapp.parsing import plausible
 from webapp.parsing.calls import pythonic, tags
 from webapp.parsing.calls.tags import Mark, WrittenCall
 from webapp.parsing.edit import Span
 from webapp.parsing.finder import MARKED, PROSE, QUOTED, Finder
 from webapp.parsing.patterns import later
+from webapp.parsing.program_code import line_before
 from webapp.parsing.strategies import finds, scan_region
 
 _spoken_of = later(r"\w.*`\Z")
 _LIST = "the bracket round a list of calls"
-_begin = later(r"\s*+(?P<list>\[)?+\s*+(?:print\(\s*+)?(?=[A-Za-z_][\w.]{0,80}+\()")
+_begin = later(r"\s*+(?P<list>\[)?+\s*+(?:print\(\s*+|call:)?(?=[A-Za-z_][\w.]{0,80}+\()")
 _braces = later(rf"\s*+{pythonic.BRACES_OPENING}")
 _between = later(r"[\s,;)]*+")
 _list_end = later(r"\s*+,?\s*+\][ \t]*+(?=\n|\Z|<|\[)")
@@ -55,7 +55,7 @@ def written(finder: Finder, match: re.Match[str]) -> int:
     if raw[match.start()] == "[":
         return _take_list(finder, match.start())
     call = tags.read_xml(raw, match, finder.end)
-    if raw.startswith("`", call.span.end) and _spoken_of.search(plausible.line_before(raw, match.start())):
+    if raw.startswith("`", call.span.end) and _spoken_of.search(line_before(raw, match.start())):
         return finder.reject("called", *call.span, "a call that a sentence speaks of")
     return take_call(finder, call, MARKED)
 
@@ -63,7 +63,7 @@ def written(finder: Finder, match: re.Match[str]) -> int:
 def _take_list(finder: Finder, start: int) -> int:
     """A list of calls that has its lines to itself, or stands behind a tag."""
     raw = finder.tracer.raw
-    before = plausible.line_before(raw, start).strip()
+    before = line_before(raw, start).strip()
     if before and before[-1] not in ">]:":
         return finder.reject("called", start, start + 1, "a call in program code")
     at, calls = start + 1, []
