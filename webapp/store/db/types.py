@@ -131,7 +131,7 @@ class ExactText(sa.TypeDecorator[str]):
 
 
 class PackedText(ExactText):
-    """As `ExactText`, texts of some length in about half the bytes: SQL sees them through `store.db.heads` alone."""
+    """As `ExactText`, texts of some length in about half the bytes: SQL sees them through `head` and `Length` alone."""
 
     cache_ok = True
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
-from itertools import combinations, groupby
+from itertools import combinations, groupby, islice
 from typing import Any
 
 import sqlalchemy as sa
@@ -21,6 +21,8 @@ from webapp.store.labels.label_content import LabelContent, same_as
 from webapp.store.models import TURNS_A_SESSION, FinalLabel, Label, LabelEvent, Session, Turn
 
 _AT_ONCE = 200
+_of_several = sa.select(Label.turn_id).group_by(Label.turn_id).having(sa.func.count() > 1)
+"""the turns that several people labelled"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +140,10 @@ def of_turns(db: orm.Session, turn_ids: Sequence[int], *, with_history: bool = F
 
 def disagreements(db: orm.Session, *, after: int = -1, limit: int = 50, settled: bool = False) -> list[Labelled]:
     """Responses that people judged differently, not settled yet (or `settled`), behind the turn `after`."""
-    query = sa.select(Label.turn_id).group_by(Label.turn_id).having(sa.func.count() > 1)
-    query = query.order_by(Label.turn_id).limit(_AT_ONCE)
-    responses: list[Labelled] = []
-    while len(responses) < limit and (ids := db.scalars(query.where(Label.turn_id > after)).all()):
-        after = ids[-1]
-        of_some = [response for response in of_turns(db, ids) if disagree(response.labels)]
-        responses += [response for response in of_some if (response.settled is not None) is settled]
-    return responses[:limit]
+    ids = db.scalars(_of_several.where(Label.turn_id > after).order_by(Label.turn_id)).all()
+    responses = (response for some in batched(ids, _AT_ONCE) for response in of_turns(db, some))
+    differing = (response for response in responses if disagree(response.labels))
+    return list(islice((one for one in differing if (one.settled is not None) is settled), limit))
 
 
 def disagree(labels_given: Sequence[Label]) -> bool:
@@ -250,8 +248,7 @@ def _table(units: Sequence[Sequence[str]]) -> list[list[int]]:
 
 
 def _units(db: orm.Session) -> list[list[Label]]:
-    several = sa.select(Label.turn_id).group_by(Label.turn_id).having(sa.func.count() > 1)
-    query = sa.select(Label).where(Label.turn_id.in_(several)).order_by(Label.turn_id, Label.author)
+    query = sa.select(Label).where(Label.turn_id.in_(_of_several)).order_by(Label.turn_id, Label.author)
     return [list(unit) for _, unit in groupby(db.scalars(query), key=lambda label: label.turn_id)]
 
 

@@ -48,6 +48,11 @@ class Dump(Numbered):
         """Whether a session was read without an answer, or mostly empty; see `webapp.dumps.answer_alarm`."""
         return any(problem.get("code") == ANSWERS_MISSING for problem in self.problems)
 
+    def _asdict(self) -> dict[str, Any]:
+        """A line of a list, as commands print it."""
+        columns = {column.name: getattr(self, column.name) for column in Dump.__table__.columns}
+        return {**columns, "sessions": self.sessions, "answers_missing": self.answers_missing}
+
 
 class DumpSession(Base):
     """Which sessions a dump holds, whether it brought them, made them grow or only repeated them."""
@@ -144,7 +149,7 @@ class Parse(Numbered):
     ambiguous: orm.Mapped[bool] = orm.mapped_column(default=False)
     microseconds: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
     value_digest: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
-    """64 bits, signed, of the SHA-256 of all values that were read, as `store.write.row_values` writes them: equal
+    """64 bits, signed, of the SHA-256 of all values that were read, as `store.write.rows` writes them: equal
     where two profiles read the same JSON (1 is 1.0, keys have no order). NULL where nothing was read, and where a value
     is nested too deeply to be compared, though the verdict says that one was read: such are never the same"""
     trace: orm.Mapped[dict[str, Any]] = orm.mapped_column(PackedJson)

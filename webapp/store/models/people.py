@@ -208,7 +208,7 @@ class AuditEntry(Numbered):
 
 
 class DatabaseSecret(Base):
-    """Made once, by whichever machine needs it first: see `store.db.database_secrets`."""
+    """Made once, by whichever machine needs it first: see `store.db.database`."""
 
     name: orm.Mapped[str] = orm.mapped_column(sa.String(64), primary_key=True)
     value: orm.Mapped[bytes] = orm.mapped_column(sa.LargeBinary)

@@ -71,7 +71,7 @@ class Session(Numbered):
     home_profile: orm.Mapped[str] = orm.mapped_column(ProfileName)
     """the parser that its program used, or "unknown", which is no profile's name"""
     home_source: orm.Mapped[str] = orm.mapped_column(sa.String(16), server_default="unknown", index=True)
-    """who named it: see `store.write.home`"""
+    """who named it: see `store.write.parser`"""
     home_change: orm.Mapped[int | None] = orm.mapped_column(BigId)
     """the change of homes that was last asked for this session, see `store.homes.changes` …"""
     other_profile: orm.Mapped[str | None] = orm.mapped_column(ProfileName)
