@@ -23,18 +23,32 @@ _SLASHES = re.compile(rf"(?P<id>.*?){_TAIL}\Z", re.DOTALL)
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@=+~-]{0,126}[A-Za-z0-9]|[A-Za-z0-9]")
 
 
-class SessionIds:
-    """WSGI middleware that hides a session id from path parsing.
+_PATHS = ("REQUEST_URI", "RAW_URI")
+"""where servers keep the path as it was sent, with the query"""
 
-    WSGI servers decode `%2F` before routing, so `a%2Fb` and `a/b` would be the same path. This reads the id
-    from the request line as it was sent and hands the router a token of it (see `SessionIdConverter`).
+
+class Addresses:
+    """WSGI middleware: what a path means before it is routed, and what links begin with.
+
+    WSGI servers decode `%2F` before routing, so `a%2Fb` and `a/b` would be the same path. A session's id is read from
+    the request line as it was sent, and the router gets a token of it (see `SessionIdConverter`).
+
+    Links begin with the prefix, and a path may come with it or without it. `X-Forwarded-Prefix` is not read: the prefix
+    is a setting, so that no request can choose where links lead. With `secure` links that stand outside pages begin
+    with `https:`.
     """
 
-    def __init__(self, app: Any) -> None:
-        self.app = app
+    def __init__(self, app: Any, prefix: str, *, secure: bool) -> None:
+        self.app, self.prefix, self.secure = app, prefix, secure
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
-        environ["PATH_INFO"] = hide_id(sent_path(environ).partition("?")[0]) or environ["PATH_INFO"]
+        sent = without(sent_path(environ), self.prefix)
+        if sent:
+            environ |= {name: sent for name in _PATHS if name in environ}
+        environ["SCRIPT_NAME"] = self.prefix
+        environ["PATH_INFO"] = hide_id(sent.partition("?")[0]) or without(environ.get("PATH_INFO", ""), self.prefix)
+        if self.secure:
+            environ["wsgi.url_scheme"] = "https"
         return self.app(environ, start_response)
 
 
@@ -142,30 +156,6 @@ def in_header(address: str) -> str:
     return quote(address, safe="%/:?#[]@!$&'()*+,;=~", errors="replace")
 
 
-_PATHS = ("REQUEST_URI", "RAW_URI")
-"""where servers keep the path as it was sent, with the query"""
-
-
-class PathPrefix:
-    """WSGI middleware: links begin with the prefix, and a path may come with it or without it.
-
-    `X-Forwarded-Prefix` is not read: the prefix is a setting, so that no request can choose where links lead. With
-    `secure` links that stand outside pages begin with `https:`.
-    """
-
-    def __init__(self, app: Any, prefix: str, *, secure: bool) -> None:
-        self.app, self.prefix, self.secure = app, prefix, secure
-
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
-        environ["SCRIPT_NAME"] = self.prefix
-        environ["PATH_INFO"] = without(environ.get("PATH_INFO", ""), self.prefix)
-        if sent := sent_path(environ):
-            environ |= {name: without(sent, self.prefix) for name in _PATHS if name in environ}
-        if self.secure:
-            environ["wsgi.url_scheme"] = "https"
-        return self.app(environ, start_response)
-
-
 def without(path: str, prefix: str) -> str:
     """`path`, which may have a query, without the prefix where it begins with it."""
     rest = path.removeprefix(prefix)
@@ -175,7 +165,7 @@ def without(path: str, prefix: str) -> str:
 
 
 def init_app(app: Flask) -> None:
-    """Put both middlewares before the app.
+    """Put the middleware before the app.
 
     Raises `BadSetting` where the prefix is a page's own address: nobody could say which of the two is meant.
     """
@@ -183,4 +173,4 @@ def init_app(app: Flask) -> None:
     first = settings.prefix.split("/")[1] if settings.prefix else ""
     if first and any(rule.rule.split("/")[1] == first for rule in app.url_map.iter_rules()):
         raise BadSetting(f"FENCEPOST_PREFIX cannot begin with /{first}: Fencepost has pages there")
-    app.wsgi_app = PathPrefix(SessionIds(app.wsgi_app), settings.prefix, secure=settings.secure)  # type: ignore[method-assign]
+    app.wsgi_app = Addresses(app.wsgi_app, settings.prefix, secure=settings.secure)  # type: ignore[method-assign]
