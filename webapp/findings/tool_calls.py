@@ -170,14 +170,12 @@ class CallTracker:
         home = turn.home or ours  # where the parser is unknown, it may have read what `fencepost` reads
         if turn.tool_calls or home is None or ours is None or turn.raw is None:
             return None
-        read = [ours.attempts[index].span for index in ours.chosen]
-        if read and _is_example(turn.raw, read[0].start, read[-1].end):
-            return None
         names = [_name(call) for call in calls(ours.values, self.home)]
         named = [] if names else named_calls(turn.raw) or tagged_calls(turn.raw, declared_tools(turn))
         names = names or named
         count = len(names) or int(not ours.values and ours.verdict == "failed" and looks_like_call(turn.raw))
-        if not count:
+        read = [ours.attempts[index].span for index in ours.chosen]
+        if not count or (read and _is_example(turn.raw, read[0].start, read[-1].end)):
             return None
         read_count = 0 if not home.values else count if named or home is ours else len(calls(home.values, self.home))
         declared = home is ours and _declares(turn, names)

@@ -131,11 +131,11 @@ def _within(model: str, samples: Sequence[Point]) -> Change | None:
     places = [at for at in range(_LEAST, len(ordered) - _LEAST + 1) if ordered[at].at != ordered[at - 1].at]
     if not places:
         return None
-    whole = (responses[-1], failed[-1])
+    of, count = responses[-1], failed[-1]
+    whole = _likelihood(of, count)
 
     def gain(at: int) -> float:
-        before = (responses[at], failed[at])
-        return _likelihood(*before) + _likelihood(whole[0] - before[0], whole[1] - before[1]) - _likelihood(*whole)
+        return _likelihood(responses[at], failed[at]) + _likelihood(of - responses[at], count - failed[at]) - whole
 
     at = max(places, key=gain)
     return _change(model, ordered[:at], ordered[at:], gain(at), len(places), is_new=False)
@@ -234,15 +234,17 @@ def _samples(db: orm.Session, filters: Filters, by: str) -> tuple[dict[str, list
     """By model, service, host or version, "" where none is named; how many sessions were looked at, and how many of
     them have no time; the ids of the sessions."""
     view = sessions.view(db, filters)
-    newest = sa.select(Session.id, Session.happened_at, Session.started_at, Session.response_count).where(*view.where())
-    newest = newest.order_by(Session.happened_at.desc(), Session.id.desc()).limit(MOST_SESSIONS)
-    rows = db.execute(newest).all()
+    newest = sa.select(Session.id, Session.happened_at, Session.started_at.is_not(None), Session.response_count)
+    newest = newest.order_by(Session.happened_at.desc(), Session.id.desc()).where(*view.where()).limit(MOST_SESSIONS)
+    rows = db.connection().execute(newest).all()
     ids = newest.with_only_columns(Session.id).subquery()
     here = sa.select(ids.c.id)
     failed, names = _failed(db, filters, here, by), {} if by == "model" else _names(db, by, here)
     of_models = _of_models(db, filters, here) if by == "model" or filters.model is not None else {}
     samples: dict[str, list[Point]] = defaultdict(list)
-    for session_id, happened_at, started_at, response_count in rows:
+    timeless = 0
+    for session_id, happened_at, has_time, response_count in rows:
+        timeless += not has_time and response_count > 0
         counts = of_models.get(session_id, {})
         if by != "model":
             count = response_count if filters.model is None else sum(counts.values())
@@ -254,8 +256,8 @@ def _samples(db: orm.Session, filters: Filters, by: str) -> tuple[dict[str, list
             failures, first = failed.get((session_id, name if by == "model" else ""), (0, None))
             began = None if first is None else moment(first)
             if count:
-                samples[name].append(Point(happened_at, count, min(failures, count), began, started_at is not None))
-    return samples, len(rows), sum(row.started_at is None and row.response_count > 0 for row in rows), here
+                samples[name].append(Point(happened_at, count, min(failures, count), began, bool(has_time)))
+    return samples, len(rows), timeless, here
 
 
 def _values(db: orm.Session, here: Ids, *names: str) -> Iterator[tuple[int, str, int]]:

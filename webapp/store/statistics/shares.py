@@ -100,7 +100,7 @@ def _student(freedom: int) -> float:
     return Z + (Z**3 + Z) / (4 * freedom) + (5 * Z**5 + 16 * Z**3 + 3 * Z) / (96 * freedom**2)
 
 
-LIMIT = 2.0
+LIMIT = 5.0
 """seconds"""
 MOST = 200
 _contract = sa.select(TurnContract.state).where(TurnContract.turn_id == Turn.id).scalar_subquery()
