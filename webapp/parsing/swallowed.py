@@ -17,6 +17,7 @@ _BESIDE_KEYS = QUOTES | {
     *("missing_comma", "missing_value", "missing_colon", "extra_closer", "bad_escape", "stray_mark")
 }
 """Repairs that may be beside a key, or in one, that holds more than it should."""
+_BESIDE_QUOTES = QUOTES | {"missing_comma"}
 _odd_key = later(r"""\A\s*[,:;]|[,:]\s*[“”„]|[:,]\s*\Z|[:"]\s*[\[{"']|\A\\\w|\A\s[^\n]*\s\Z""")
 """A key that begins or ends as no key does, or holds a colon and the beginning of a value."""
 _NEXT = (
@@ -122,7 +123,7 @@ def _bare(raw: str, attempt: Attempt) -> Iterator[Flag]:
 
 def _may_have_swallowed(raw: str, attempt: Attempt, names: set[str]) -> bool:
     """Whether a quote was mended, and one is left that neither opens nor closes a string: counting costs least."""
-    if names & QUOTES:
+    if names & _BESIDE_QUOTES:
         return True
     mended = [edit[0] for edit in attempt.edits].count("single_quotes")
     return mended > 0 and (raw.count("'", *attempt.span) > mended or raw.find('\\"', *attempt.span) >= 0)
