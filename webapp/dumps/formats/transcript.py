@@ -184,6 +184,7 @@ def _style(written: str) -> re.Pattern[str] | None:
         led = len(before) <= most and "```" not in before and len(sides) > 3 and sides[: len(turned)] == turned
         is_record = len(sides) == 2 and are_fields(written)
         begins = not (before or is_record) if plain else titled or (style in _OWN and before.endswith(_OWN[style]))
+        begins &= plain or sides != ["assistant", "user"]  # as headings of a page on both
         if {"user", "assistant"} <= set(sides) and (led or begins):
             return style
     if (label := _labelled(written)) is not None:
