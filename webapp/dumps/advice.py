@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from webapp import jsontext
 from webapp.dumps.budget import BadDump
 from webapp.dumps.first_look import look
-from webapp.dumps.json_path import MOST_NAMED, parse_path, value_at
+from webapp.dumps.json_path import MOST_NAMED, beside, parse_path, value_at
 from webapp.dumps.mappings import guessed, guessed_tables, is_crowded, is_no_answer, outline, speakers
 from webapp.dumps.messages.calls import CAME_OF, TOOLS
 from webapp.dumps.messages.langchain import SERVED
@@ -205,7 +205,7 @@ def of_mappings(head: DumpHead) -> Tried | None:
             continue
         if mapping not in told and _holds_none(mapping["raw"], head, by):
             continue
-        mapping |= {} if by is None else {"agent": f"{mapping['raw'].rpartition('.')[0]}.{by}"}
+        mapping |= {} if by is None else {"agent": beside(mapping["raw"], by)}
         objects = head.items[mapping["table"]] if "table" in mapping else head.objects
         written = "\n".join(map(jsontext.dumps, objects)) if head.shape != "object" else jsontext.dumps(head.document)
         tried = _tried(mapping, f"{written}\n".encode("ascii"), head.filename)
@@ -257,8 +257,8 @@ def _tried(mapping: dict[str, str], beginning: bytes, filename: str) -> Tried | 
     if prompts.intersection(answers) or any(record.keys() & tools for record in records):
         return None
     if asking and "where" not in mapping:
-        around = mapping["raw"].rpartition(".")[0] if any(asking[0][0] in holder for holder in holders) else "$"
-        where = f"{around}.{asking[0][0]}!={asking[0][1]}"
+        place = mapping["raw"] if any(asking[0][0] in holder for holder in holders) else "$"
+        where = f"{beside(place, asking[0][0])}!={asking[0][1]}"
         return _tried({**mapping, "where": where}, beginning, filename)
     return None if asking else Tried(mapping, len(answers), [_short(text) for text in spoken[:2]], named)
 

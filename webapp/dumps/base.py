@@ -35,7 +35,7 @@ from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.metadata import GOOD, hosts_of, says_error, stop_of
 from webapp.dumps.messages.turns import Conversation as Conversation
 from webapp.dumps.messages.turns import event_turns
-from webapp.dumps.programs import KEY, LOOKED_AT, Program
+from webapp.dumps.programs import LOOKED_AT, program_in
 from webapp.dumps.records import Entries as Entries
 from webapp.dumps.records import Entry as Entry
 from webapp.dumps.records import Problem, Record, SessionStart, Stop, Turn, changed, numbered
@@ -167,7 +167,7 @@ class Format:
                 first = next((entry[1] for entry in early if not isinstance(entry, Problem)), {})
                 session = replace(session, **self.says_of_session(first))
                 home = session.home or self.home
-                extra = session.extra | self.program_in(early, session.extra)
+                extra = session.extra | program_in(early, session.extra)
                 yield SessionStart(session.name, self.name, home, session.title, extra, session.service)
                 yield from self.turns(chain(early, entries), extra)
 
@@ -178,20 +178,6 @@ class Format:
     def says_of_session(self, first: dict[str, Any]) -> dict[str, Any]:
         """What the first entry says of its session, by the fields of `SessionEntries`."""
         return {}
-
-    def program_of(self, entry: dict[str, Any]) -> Program | None:
-        """The program that an entry says it is of."""
-        return None
-
-    def program_beside(self, about: Context) -> Program | None:
-        """The program that what stands around the entries says they are of."""
-        return None
-
-    def program_in(self, entries: Iterable[Entry | Problem], about: Context) -> dict[str, Any]:
-        """What a session's `extra` says of the program that the first of these names; nothing where none does."""
-        programs = (self.program_of(entry[1]) for entry in entries if not isinstance(entry, Problem))
-        program = next(filter(None, programs), None) or self.program_beside(about)
-        return {KEY: program._asdict()} if program else {}
 
     def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
         """The turns of one session; problems pass through."""

@@ -16,9 +16,8 @@ them at least, `around` by what they stand in; one of its `hints` is in its text
 
 `sort` orders a session's entries by time; consecutive ones that pass the first tests of `runs` and are equal in what
 its third part leads to are one, whatever passes its last between them; the `first` says a title, or which parser the
-program has; `program` says which program it is where what stands around the entries passes `when`. Ids that
-are `hex` may be base64. Of its `rules`, or those of the format that they name, the first whose `when` holds says what
-an entry is; those with `go_on` let others follow (`declared_rules`, `declared_pieces`).
+program has. Ids that are `hex` may be base64. Of its `rules`, or those of the format that they name, the first whose
+`when` holds says what an entry is; those with `go_on` let others follow (`declared_rules`, `declared_pieces`).
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ from webapp.dumps.declared_rules import Declaring, branched, filling, repeated, 
 from webapp.dumps.documents import inner_list, joined_runs, nested, objects, page_entries, with_list
 from webapp.dumps.json_path import all_at, at, holds, without
 from webapp.dumps.messages.turns import each_filled, each_with, event_turns, note_once, note_unknown_kind
-from webapp.dumps.programs import Program
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import by_time, each_session, spilled
 from webapp.dumps.spans.logs import id_hex
@@ -116,12 +114,6 @@ class Declared(Format):
         """The list of entries that one of several documents holds, and its key."""
         key = next((key for key in self._within if isinstance(value.get(key), list)), None)
         return (None, None) if key is None else (value[key], key)
-
-    def program_beside(self, about: Any) -> Program | None:
-        spec = self.spec.get("program")
-        if spec is None or not holds(about, spec["when"]):
-            return None
-        return Program(spec["name"], spec["seen"], text(at(about, spec["version"])[0]))
 
     def session_of(self, entry: dict[str, Any]) -> str | None:
         for tests, path in self.spec.get("session", {}).items():

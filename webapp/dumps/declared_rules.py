@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from webapp.dumps.declared_pieces import items_at, result_piece, said_pieces
-from webapp.dumps.decoding import json_or_none
+from webapp.dumps.decoding import opened_literal
 from webapp.dumps.json_path import at, holds
 from webapp.dumps.messages.bodies import said_turns, unanswered
 from webapp.dumps.messages.exchanges import entry_turns, exchange, traced
 from webapp.dumps.messages.metadata import stop
 from webapp.dumps.messages.pieces import text_or_json
-from webapp.dumps.messages.printed import from_repr, is_printed
+from webapp.dumps.messages.printed import is_printed
 from webapp.dumps.messages.streams import is_body
 from webapp.dumps.messages.turns import (
     Conversation,
@@ -243,7 +243,7 @@ def _traced(rule: Rule, entry: dict[str, Any], conversation: Declaring) -> list[
 def _printed(value: Any, conversation: Declaring) -> list[Turn]:
     """What a program printed: an answer where it is a provider's body, or an SDK's object; else an event."""
     raw = value if isinstance(value, str) else "".join(part for part in as_list(value) if isinstance(part, str))
-    body = (json_or_none(raw) or from_repr(raw)) if raw.lstrip()[:1] == "{" else None
+    body = opened_literal(raw)
     if isinstance(body, dict) and is_body(body):
         return exchange(None, body, conversation)
     return said_turns(raw, conversation) if is_printed(raw) else event_turns("printed", raw)

@@ -9,6 +9,7 @@ from typing import Any
 
 from webapp import jsontext
 from webapp.dumps.budget import Allowance, TooLarge, check_json
+from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.records import Problem
 
 MAX_DEPTH = 400
@@ -98,3 +99,12 @@ def opened(value: Any) -> Any:
     """The object or list that a text holds as JSON; else the value."""
     is_json = isinstance(value, str) and value.lstrip()[:1] in ("{", "[")
     return value if not is_json or (inner := json_or_none(value)) is None else inner
+
+
+def opened_literal(value: Any) -> Any:
+    """The list or object that a text holds, as JSON or as Python prints it; None of other texts. Others stay."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip()[:1] not in ("{", "["):
+        return None
+    return from_repr(value) if (inner := json_or_none(value)) is None else inner

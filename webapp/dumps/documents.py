@@ -78,8 +78,10 @@ def with_list(source: Source, head: DumpHead, key: str) -> tuple[dict[str, Any],
         raise BadDump(f"{key}: expected a list, found {kind_of(head.members[key])}", key)
     if key not in head.items and head.whole:
         raise BadDump(f"{key} missing: expected a list under the key {key!r}", key)
-    beside = members(source, key)
-    beside.pop(key, None)
+    beside: dict[str, Any] = {}
+    for part in walk(source.text(), frozenset((key,))):  # to its end: what stands behind the list is beside it, too
+        if isinstance(part, DocumentMember) and part.key != key:
+            beside.setdefault(part.key, part.value)
     return beside, objects(_listed(walk(source.text(), frozenset((key,))), key), key)
 
 
@@ -91,15 +93,6 @@ def _listed(parts: Iterator[Part], key: str) -> Iterator[Part]:
         yield part
     if not reached:
         yield Problem(key, f"the log contains no list of {key}")
-
-
-def members(source: Source, streamed: str) -> dict[str, Any]:
-    """The document's members but the list `streamed`, the first of each name: it is walked to its end for them."""
-    beside: dict[str, Any] = {}
-    for part in walk(source.text(), frozenset((streamed,))):
-        if isinstance(part, DocumentMember):
-            beside.setdefault(part.key, part.value)
-    return beside
 
 
 def whole_document(source: Source) -> Iterator[Entry | Problem]:

@@ -193,6 +193,15 @@ def member(key: str) -> str:
     return f"$.{key}" if _PLAIN.fullmatch(key) else f"$[{json.dumps(key)}]"
 
 
+def beside(path: str, key: str) -> str:
+    """The path of a member that stands beside what a path leads to. Raises `BadPath`."""
+    steps = (
+        EACH if step is None else f"[{step}]" if isinstance(step, int) else member(step)
+        for step in parse_path(path)[:-1]
+    )
+    return "$" + "".join(step.removeprefix("$") for step in (*steps, member(key)))
+
+
 def _kind(value: Any) -> str:
     names = {str: "text", bool: "boolean", int: "number", float: "number", dict: "object", list: "list"}
     return names.get(type(value), "null")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path as File
 from typing import Any, NamedTuple
 
 from webapp.dumps.json_path import at
+from webapp.dumps.records import Entry, Problem
 from webapp.dumps.source import DumpHead
 from webapp.dumps.values import as_list, as_object, text
 
@@ -56,7 +57,30 @@ class Program(NamedTuple):
     version: str | None
 
 
-def by_scope(scope: Any) -> Program | None:
+def program_in(entries: Iterable[Entry | Problem], about: Mapping[str, Any]) -> dict[str, Any]:
+    """What a session's `extra` says of the program that the first of its entries names, or what stands `about` them."""
+    found = (program for entry in entries if not isinstance(entry, Problem) for program in _named_by(entry[1]))
+    program = next(filter(None, found), None) or _by_configuration(about)
+    return {KEY: program._asdict()} if program else {}
+
+
+def _named_by(entry: dict[str, Any]) -> Iterator[Program | None]:
+    yield _by_scope(entry.get("scope"))
+    yield _by_run(entry)
+    yield _by_user_agent(as_object(entry.get("request")).get("headers"))
+    yield _by_message(entry)
+    yield _by_aider(text(entry.get("text")) or "") if entry.get("kind") == "note" else None
+
+
+def _by_configuration(about: Mapping[str, Any]) -> Program | None:
+    """By the pattern with which mini-swe-agent finds commands, in the configuration beside its messages."""
+    if not str(at(about, "info.config.model.action_regex")[0]).startswith("```mswea_bash_command"):
+        return None
+    seen = "the pattern of commands in its configuration"
+    return Program("mini-swe-agent", seen, text(at(about, "info.mini_version")[0]))
+
+
+def _by_scope(scope: Any) -> Program | None:
     """By an OpenTelemetry scope: the program's own, or an instrumentation's, whose version is not the program's."""
     name, version = text(as_object(scope).get("name")) or "", text(as_object(scope).get("version"))
     module = _INSTRUMENTED.match(name)
@@ -66,7 +90,7 @@ def by_scope(scope: Any) -> Program | None:
     return Program(program, f"the instrumentation scope {name[:80]}", None if module else version)
 
 
-def by_run(run: dict[str, Any]) -> Program | None:
+def _by_run(run: dict[str, Any]) -> Program | None:
     """By what a LangSmith run says of the library that traced it; `langsmith` itself traces any program."""
     runtime = as_object(at(run, "extra.runtime")[0])
     library = text(runtime.get("library")) or ""
@@ -76,7 +100,7 @@ def by_run(run: dict[str, Any]) -> Program | None:
     return Program("langchain", f"the library {library} of its runs", version)
 
 
-def by_user_agent(headers: Any) -> Program | None:
+def _by_user_agent(headers: Any) -> Program | None:
     """By the user agent among a request's headers, a list of names with values (HAR) or an object."""
     for agent in _user_agents(headers):
         for name, version in _AGENT.findall(agent[:400]):
@@ -85,7 +109,7 @@ def by_user_agent(headers: Any) -> Program | None:
     return None
 
 
-def by_aider(note: str) -> Program | None:
+def _by_aider(note: str) -> Program | None:
     """By what Aider notes of its model at the start: its edit blocks are read in the edit format diff alone."""
     version = re.search(r"\bAider v(\d[\w.+-]*)", note)
     if not re.search(r"(?m)^(?:Main model|Models?): \S+ with diff(?:-fenced)? edit format\b", note):
@@ -93,7 +117,7 @@ def by_aider(note: str) -> Program | None:
     return Program("aider", "the edit format that Aider notes", version[1] if version else None)
 
 
-def by_message(message: dict[str, Any]) -> Program | None:
+def _by_message(message: dict[str, Any]) -> Program | None:
     """By a user's message: Cline gives its model the results of calls as texts where these were tags in a text.
 
     Roo Code does too, but names its modes otherwise.

@@ -10,8 +10,8 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from webapp.dumps.budget import MOST_CHARACTERS, TooLarge, current
-from webapp.dumps.decoding import Damage, Decoder, json_or_none
-from webapp.dumps.messages.printed import from_repr, printed_list
+from webapp.dumps.decoding import Damage, Decoder, json_or_none, opened_literal
+from webapp.dumps.messages.printed import printed_list
 from webapp.dumps.records import Problem
 from webapp.dumps.source import HEAD, Source
 from webapp.dumps.spool import packed_text
@@ -105,7 +105,7 @@ def _are_names(header: list[str]) -> bool:
 def cell_value(name: str, cell: str) -> Any:
     """A cell's text; the list or object that it is in a column of such, or that are messages or a body of a model."""
     is_known = (cell[:1] == "{" and name in _OBJECTS) or (cell[:1] == "[" and name in _LISTED)
-    value = (json_or_none(cell) or from_repr(cell)) if cell[:1] in ("{", "[") else None
+    value = opened_literal(cell)
     return (
         value if isinstance(value, dict | list) and (is_known or any(map(_tells, [value, *as_list(value)]))) else cell
     )

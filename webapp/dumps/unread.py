@@ -10,9 +10,9 @@ from functools import cached_property, lru_cache
 from typing import Any
 from unicodedata import category
 
-from webapp.dumps.decoding import json_or_none
+from webapp.dumps.decoding import opened_literal
 from webapp.dumps.messages.calls import ARGUMENTS, as_json
-from webapp.dumps.messages.printed import from_repr, is_printed
+from webapp.dumps.messages.printed import is_printed
 from webapp.dumps.records import MODEL_KINDS, Problem, Turn
 from webapp.dumps.values import is_speech
 from webapp.jsontext import text_hash
@@ -116,7 +116,7 @@ class UnreadTexts:
             if (digest := text_hash(text.strip())) in self.read_texts or is_full:
                 continue
             if text_hash(_ESCAPES.sub("", text)) not in self.read_texts and not spoken.holds(text):
-                self.suspects.setdefault(path, {})[digest] = at, len(text), _hashes(_opened(text))
+                self.suspects.setdefault(path, {})[digest] = at, len(text), _hashes(opened_literal(text))
 
     def problems(self) -> Iterator[UnreadText]:
         """What is in no turn of the session, once all were read: a problem for each path."""
@@ -154,7 +154,7 @@ def _spoken(
         elif isinstance(value, str) and value and (digest := hash(value)) not in seen:
             seen.add(digest)
             count += 1
-            inner = _opened(value)
+            inner = opened_literal(value)
             if _is_json(path, value, inner) and read_texts.isdisjoint(_hashes(inner)):
                 yield path, value
             elif isinstance(inner, dict | list):
@@ -203,10 +203,3 @@ def _called(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
         written = value.get(key)
         if isinstance(written, dict) or (isinstance(written, str) and written.lstrip()[:1] == "{"):
             yield key, _ESCAPES.sub("", as_json(written) if isinstance(written, dict) else written)
-
-
-def _opened(value: str) -> Any:
-    """The JSON, or the Python literal, that a text holds."""
-    if value.lstrip()[:1] not in ("{", "["):
-        return None
-    return from_repr(value) if (inner := json_or_none(value)) is None else inner

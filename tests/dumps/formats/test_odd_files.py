@@ -10,7 +10,7 @@ import pytest
 
 from tests.dumps.conftest import gather
 from tests.pace import is_linear
-from webapp.dumps.formats.windlass import decoded
+from webapp.dumps.decoding import opened_literal
 from webapp.dumps.records import UnknownFormat
 
 
@@ -243,7 +243,7 @@ def test_twins_too_far_apart_are_left_apart(got):
     ],
 )
 def test_structured_fields(value, expected):
-    assert decoded(value) == expected
+    assert opened_literal(value) == expected
 
 
 def test_odd_values_in_every_field_do_no_harm(got):

@@ -21,7 +21,6 @@ from webapp.dumps.messages.http import (
     speaks_of_models,
 )
 from webapp.dumps.messages.turns import event_turns
-from webapp.dumps.programs import Program, by_user_agent
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import by_time
 from webapp.dumps.spool import NO_TEXT, packed_text
@@ -86,9 +85,6 @@ class Har(Format):
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield from by_time(_entries(source), lambda _: source.stem, lambda entry: entry.get("startedDateTime"))
-
-    def program_of(self, entry: dict[str, Any]) -> Program | None:
-        return by_user_agent(as_object(entry.get("request")).get("headers"))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         return http_turns(_exchange(entry), conversation)

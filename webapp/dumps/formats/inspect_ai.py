@@ -11,13 +11,12 @@ from typing import Any
 from webapp.dumps.archive_members import zip_objects
 from webapp.dumps.base import Context, Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import kind_of
-from webapp.dumps.documents import members, nested, objects
+from webapp.dumps.documents import nested, with_list
 from webapp.dumps.json_path import at
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.metadata import stop_of
 from webapp.dumps.messages.turns import each_with, error_turns, message_turns, spent
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.stream import walk
 from webapp.dumps.values import as_list, as_object, first_text, id_text, moment, text
 from webapp.jsontext import rebuilt
 
@@ -48,9 +47,8 @@ class InspectAi(Format):
         if head.shape == "zip":
             yield from _archive(source)
             return
-        log = members(source, "samples")
-        log.pop("samples", None)
-        for entry in objects(walk(source.text(), frozenset(("samples",))), "samples"):
+        log, samples = with_list(source, head, "samples")
+        for entry in samples:
             yield entry if isinstance(entry, Problem) else _sample(log, *entry)
 
     def conversation(self, context: Context) -> _Sample:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
-from webapp.dumps.decoding import json_or_none
+from webapp.dumps.decoding import json_or_none, opened_literal
 from webapp.dumps.formats.by_names import named_turns
 from webapp.dumps.log_records import as_line, first_records, log_records, speaks
 from webapp.dumps.messages.bodies import answer, is_answer, said_turns
@@ -185,7 +185,7 @@ def _entry(record: str) -> dict[str, Any] | None:
         prompts = [message for message in messages if as_object(message).get("role") != "assistant"]
         return {"before": record[: match.start()], "json": {"messages": prompts}}
     before, brace, rest = record.partition("{")
-    whole = (json_or_none(brace + rest) or from_repr((brace + rest).rstrip())) if brace else None
+    whole = opened_literal(f"{brace}{rest}".rstrip())
     if isinstance(whole, dict) and not whole.keys() & {"event", "type"}:  # zap's and winston's words before the fields
         whole = {"event": _WORDS_BEFORE.split(before.rstrip())[-1], **whole}
     if brace and whole is None and (before == "INFO " or TIME.fullmatch(before.rstrip())):  # out of JSON, a line each

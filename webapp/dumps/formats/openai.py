@@ -14,7 +14,6 @@ from webapp.dumps.messages.http import ASKING
 from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.pieces import pieces
 from webapp.dumps.messages.streams import is_body
-from webapp.dumps.programs import Program, by_message
 from webapp.dumps.records import Problem, Turn, role_of
 from webapp.dumps.session_keys import mentions_keys
 from webapp.dumps.sessions import each_session
@@ -60,9 +59,6 @@ class OpenAi(Format):
 
     def follows(self, entry: dict[str, Any]) -> bool:
         return "role" in entry or entry.get("type") in ITEMS or role_of(entry) is not None
-
-    def program_of(self, entry: dict[str, Any]) -> Program | None:
-        return by_message(entry)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         return entry_turns(entry, conversation)

@@ -11,7 +11,6 @@ from webapp.dumps import otlp_protobuf
 from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.documents import entries_of, objects
 from webapp.dumps.linked_turns import Side
-from webapp.dumps.programs import Program, by_scope
 from webapp.dumps.records import Entries, Entry, Problem, Turn, numbered
 from webapp.dumps.sessions import SpilledEntries, spilled
 from webapp.dumps.source import entry_or_problem
@@ -118,9 +117,6 @@ class Otlp(Format):
         version = attributes.text(self.VERSION)
         about = {"home": attributes.text(self.HOME), "service": attributes.text(self.SERVICE)}
         return about if version is None else {**about, "extra": {self.VERSION: version}}
-
-    def program_of(self, entry: dict[str, Any]) -> Program | None:
-        return by_scope(entry.get("scope"))
 
     def side(self, turn: Turn, conversation: Trace) -> Side | None:
         number = conversation.number

@@ -24,7 +24,6 @@ from webapp.dumps.messages.turns import (
     turns_of,
     with_usage,
 )
-from webapp.dumps.programs import Program, by_run
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import microseconds, spilled
 from webapp.dumps.values import as_list, as_object, first_id, id_text, text
@@ -35,9 +34,6 @@ _BATCH = ("post", "patch")
 class LangSmith(Declared):
     def entries(self, source: Source, head: DumpHead) -> Entries:
         return _joined(super().entries(source, head))
-
-    def program_of(self, entry: dict[str, Any]) -> Program | None:
-        return by_run(entry)
 
 
 def _joined(entries: Entries) -> Entries:

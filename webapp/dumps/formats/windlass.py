@@ -10,13 +10,12 @@ from typing import Any
 from webapp.dumps.base import Context, DumpHead, Entries, SessionEntries, Sessions, Source
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring, filling
-from webapp.dumps.decoding import json_or_none
+from webapp.dumps.decoding import json_or_none, opened_literal
 from webapp.dumps.documents import id_problem, with_list
 from webapp.dumps.json_path import at
 from webapp.dumps.linked_turns import LAST_RESPONSE, Side
 from webapp.dumps.messages.chat_streams import or_empty
 from webapp.dumps.messages.pieces import as_json
-from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.messages.turns import filled
 from webapp.dumps.records import Kind, Problem, Turn, changed
 from webapp.dumps.values import as_object, id_text, text, whole
@@ -53,7 +52,7 @@ class Windlass(Declared):
     def read_entry(self, entry: dict[str, Any], conversation: _Log) -> list[Turn]:  # type: ignore[override]
         node, role = or_empty(entry.get("node_type")), or_empty(entry.get("role"))
         conversation.side = _SIDES.get((node, role))
-        metadata = as_object(decoded(_first(entry, "metadata", "metadata_json")))
+        metadata = as_object(opened_literal(_first(entry, "metadata", "metadata_json")))
         turn = _turn(entry, metadata, node, role, conversation.is_parquet)
         turn = filled(turn, **filling(self.spec["fill"], {**entry, "metadata": metadata}))
         return [turn, *_calls(turn)]
@@ -150,7 +149,7 @@ _SIDES: dict[tuple[str, str], Side] = {
 
 def _turn(entry: dict[str, Any], metadata: dict[str, Any], node: str, role: str, is_parquet: bool) -> Turn:
     kind = _kind_of(node, role)
-    calls = decoded(_first(entry, "tool_calls", "tool_calls_json"))
+    calls = opened_literal(_first(entry, "tool_calls", "tool_calls_json"))
     return Turn(
         entry=0,
         kind=kind,
@@ -209,16 +208,6 @@ def _raw(entry: dict[str, Any], kind: Kind, is_parquet: bool) -> str | None:
             return inner
         if name == "content" or inner is not None:
             return value
-    whole = decoded(_first(entry, "full_response_json")) if kind == "response" else None
+    whole = opened_literal(_first(entry, "full_response_json")) if kind == "response" else None
     answer = at(whole, "choices[0].message.content")[0]
     return answer if isinstance(answer, str) else None
-
-
-def decoded(value: Any) -> Any:
-    """A structured field: as it is, or read from JSON text, or from the Python repr of older logs."""
-    if not isinstance(value, str):
-        return value
-    parsed = json_or_none(value)
-    if parsed is None and value[:1] in ("{", "["):
-        return from_repr(value)
-    return parsed

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from webapp.config import Settings
 from webapp.dumps.formats.otlp import plugin as otlp
-from webapp.dumps.programs import LOOKED_AT
+from webapp.dumps.programs import LOOKED_AT, program_in
 from webapp.dumps.reading import home_of
 from webapp.dumps.records import Problem, SessionStart, whole_entry
 from webapp.dumps.spans.logs import Attributes
@@ -148,7 +148,7 @@ def _begin(connection: sa.Connection, spans: dict[str, list[Arrived]], dump_id: 
 
 def _read(connection: sa.Connection, name: str, spans: list[Arrived], homes: rules.HomeChooser) -> SessionInput:
     told_home, service = (_resource_text(spans, key) for key in (otlp.HOME, otlp.SERVICE))
-    extra = otlp.program_in((("", span.entry) for span in spans[:LOOKED_AT]), {})
+    extra = program_in((("", span.entry) for span in spans[:LOOKED_AT]), {})
     start = SessionStart(name, otlp.name, told_home, service=service, extra=extra)
     return SessionInput(start, reading.read(connection, 0, spans, ()).turns, homes.choose(start, ignore))
 
