@@ -259,7 +259,11 @@ def test_a_dump_whose_only_item_is_too_long_is_refused_with_its_place_and_the_li
 
 def test_a_format_is_told_by_what_follows_a_long_beginning(got, little):
     long, sound = "x" * 3_000_000, '{"role": "user", "content": "a"}'
-    for text in (f'{{"note": "{long}", "messages": [{sound}]}}', f'[{{"role": "user", "content": "{long}"}}, {sound}]'):
+    for text in (
+        f'{{"note": "{long}", "messages": [{sound}]}}',
+        f'{{"tags": [], "note": "{long}", "messages": [{sound}]}}',
+        f'[{{"role": "user", "content": "{long}"}}, {sound}]',
+    ):
         found = got(text, "m.json")
         assert [turn.raw for turn in found.only] == ["a"]
         assert "longer than" in found.problems[0].reason

@@ -48,10 +48,8 @@ def look(source: Source) -> DumpHead:
         head.lines = list(_first_values(text)) or list(islice(_later_lines(head, source), 1))
     elif shape in ("object", "array"):
         _gather(head, iter([text]))
-        if not head.items and not head.whole:  # nothing is behind a list but its items
+        if not head.whole and not any(head.items.values()):
             _gather(head, source.text(), source.budget.characters())
-        if shape == "array" and not head.whole and not head.items[""]:
-            head.items[""] = list(islice(_later_items(head, source), 1))
         if shape == "object":
             head.members = {**head.members, **({} if head.whole else trailing(source.tail(TAIL)))}
     return head
@@ -73,10 +71,12 @@ def _binary_head(source: Source, shape: _BinaryShape) -> DumpHead:
 
 def _gather(head: DumpHead, chunks: Iterator[str], most: int | None = None) -> None:
     """Fill in what `chunks` show; where all of the dump is at hand, up to a list's last sample or `most` characters."""
-    remaining = most or 0
+    remaining, passed = most or 0, 0
     for part in walk(chunks, None):
         if isinstance(part, Problem) and (most or (head.whole and part.reason.endswith(CUT))):
-            head.unread = head.unread or part
+            head.unread, passed = head.unread or part, passed + 1
+            if passed > MOST_PASSED:
+                return
         if isinstance(part, Item) and most and len(head.items[part.key]) == SAMPLES:
             return
         if isinstance(part, Item | DocumentMember) and most and (remaining := remaining - len(repr(part.value))) < 0:
@@ -89,17 +89,8 @@ def _gather(head: DumpHead, chunks: Iterator[str], most: int | None = None) -> N
             head.items[part.key].append(part.value)
 
 
-def _later_items(head: DumpHead, source: Source) -> Iterator[Any]:
-    """An array's items, where the first is longer than the head; what is wrong with that one is noted."""
-    for part in islice(walk(source.text(), frozenset()), MOST_PASSED):
-        if isinstance(part, Item):
-            yield part.value
-        elif isinstance(part, Problem):
-            head.unread = head.unread or part
-
-
 def _later_lines(head: DumpHead, source: Source) -> Iterator[Any]:
-    """The same of lines."""
+    """The lines' values, where the first is longer than the head; what is wrong with that one is noted."""
     decoder = Decoder()
     for number, (at, data) in enumerate(islice(source.lines(), MOST_PASSED), start=1):
         if isinstance(data, Cut):

@@ -244,12 +244,6 @@ class DumpHead:
         """Whether there are objects (see `objects`) and each has all of `keys`."""
         return bool(self.objects) and all(key in sample for sample in self.objects for key in keys)
 
-    def any_has(self, *keys: str) -> bool:
-        """Whether an object has one of `keys`; where the first is too long for the head, whether the text names one."""
-        if not self.objects and self.shape in ("array", "lines"):
-            return self.mentions(*keys)
-        return any(key in sample for sample in self.objects for key in keys)
-
     def mentions(self, *keys: str) -> bool:
         """Whether the text of the head holds one of `keys` as a key, at whatever depth."""
         return any(re.search(re.escape(json.dumps(key)) + r"\s*:", self.text) for key in keys)

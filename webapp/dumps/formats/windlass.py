@@ -39,7 +39,7 @@ class Windlass(Declared):
         if head.shape not in ("lines", "array", "parquet"):
             return 0
         is_whole = head.objects and (all(map(_is_early, head.objects)) or all(map(_is_session, head.objects)))
-        return 80 if is_whole or head.any_has(*_FIELDS) else 0
+        return 80 if is_whole or any(not value.keys().isdisjoint(_FIELDS) for value in head.objects) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object" and ("node_type" not in head.members or "entries" in head.keys):
