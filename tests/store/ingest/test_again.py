@@ -48,7 +48,7 @@ def test_what_is_read_as_it_was_changes_nothing(bring: Bring, again: Again, db: 
     for path in EXAMPLES:
         done = bring(path.read_bytes(), filename=path.name)
         anew = again(done.dump.sha256)
-        assert (anew.created, anew.keys, anew.dump) == (False, done.keys, done.dump)
+        assert (anew.created, anew.keys, anew.dump._asdict()) == (False, done.keys, done.dump._asdict())
     assert set(db.scalars(sa.select(Session.revision))) == {1}
 
 
@@ -181,7 +181,7 @@ def test_a_dump_that_is_refused_today_stays_as_it_was(
     monkeypatch.setattr("webapp.dumps.reading.read", refuse)
     with pytest.raises(BadDump, match="no more"):
         again(old.dump.id)
-    assert dumps.find(db, old.dump.id) == old.dump
+    assert dumps.find(db, old.dump.id)._asdict() == old.dump._asdict()
 
 
 @on_sqlite
@@ -212,7 +212,7 @@ def test_a_kept_file_that_is_gone_or_damaged(bring: Bring, again: Again, setting
     with pytest.raises(dump_files.NotKept):
         dump_files.open_kept(settings, old.dump.sha256)
     assert list(dump_files.incoming(settings.data).iterdir()) == []
-    assert dumps.find(db, old.dump.id) == old.dump
+    assert dumps.find(db, old.dump.id)._asdict() == old.dump._asdict()
     with pytest.raises(dumps.NoSuchDump):
         again("0" * 64)
 
