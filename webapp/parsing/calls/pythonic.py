@@ -199,17 +199,19 @@ def _rewritten(raw: str, token: re.Match[str]) -> list[Edit]:
 def holds_as_argument(raw: str, at: int, before: str) -> bool:
     """Whether the bracket at `at` is an argument of a call: a later one, or in a longer line an array or bare keys.
 
-    `before` is what its line has before it: nothing where the line above opens the call.
+    `before` is what its line has before it: nothing where the line above opens the call, or ends in an operator.
     """
     is_bare = raw[at] != "{" or _bare_member.match(raw, at) is not None
-    if not before.strip():
+    if not before.strip("( \t"):
         return is_bare and _line_above.search(raw, max(0, at - 160), at) is not None
     may_be = raw[at - 1 : at] in ", '\"" or (raw[at - 1 : at] == "(" and is_bare)
     return may_be and "(" in before and _argument.search(before) is not None
 
 
-_bare_member = later(r"""\{\s{0,60}+(?:[A-Za-z]|(["'])[^"'\n]{1,60}+\1:\s++(?!(?i:true|false|none|null)\b)[A-Za-z_])""")
-_line_above = later(r"\w\((?:(?:[^()\n]|\([^()\n]*+\))*,)?+[ \t]*+\n\s*+\Z")
+_bare_member = later(
+    r"""\{\s{0,60}+(?:[A-Za-z_$]|(["'])[^"'\n]{1,60}+\1:\s++(?!(?i:true|false|none|null)\b)[A-Za-z_])"""
+)
+_line_above = later(r"(?:\w\((?:(?:[^()\n]|\([^()\n]*+\))*,)?+|\|\||&&|[\w)\]] [=?+]|=>)[ \t]*+\n\s*+\(?\Z")
 _argument = later(
     r"""(?:[A-Za-z_]|VALUES )[(\[](?:[^()"\n]|"[^"\n]{0,80}+"|\([^()\n]{0,80}\)){1,100},\s?['"]?\Z"""
     r"""|(?:\S\s++|[^\w\s])\w++\((?:\w++: )?+\Z"""
