@@ -148,7 +148,9 @@ def test_long_names_and_the_time_window_push_nothing_out_of_the_page(page: Page)
     models = [f"{number}{'m' * 150}" for number in range(9)]
     begun = {"role": "assistant", "model": models[0], "content": '{"a": [1]]}', "timestamp": time.time() - 30 * 86400}
     turns = [begun] + [begun | {"model": model, "timestamp": time.time() - 3600} for model in models]
-    body = json.dumps({"id": "i" * 300, "messages": turns})
+    call = {"id": "1", "type": "function", "function": {"name": "book", "arguments": f'{{"{"a" * 90}": [1]]}}'}}
+    called = {"role": "assistant", "content": None, "tool_calls": [call]}
+    body = json.dumps({"id": "i" * 300, "messages": [called, *turns]})
     assert page.request.post(f"/api/dumps?filename={'n' * 180}.json&home=json.loads", data=body).ok
     window = "since=2025-11-20T00:00Z&until=2099-12-20T01:00Z"
     for path in (f"/?{window}", "/dumps", f"/sessions/{'i' * 300}", f"/sessions/{'i' * 300}/turns/1"):
