@@ -34,7 +34,7 @@ from webapp.dumps.linked_turns import RepeatedIds, Side, SidedTurns, linked
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.metadata import GOOD, hosts_of, says_error, stop_of
 from webapp.dumps.messages.turns import Conversation as Conversation
-from webapp.dumps.messages.turns import event_turns
+from webapp.dumps.messages.turns import each_filled, event_turns
 from webapp.dumps.programs import LOOKED_AT, program_in
 from webapp.dumps.records import Entries as Entries
 from webapp.dumps.records import Entry as Entry
@@ -238,6 +238,8 @@ def told_beside(entry: dict[str, Any], turns: list[Turn], conversation: Conversa
     host = min(hosts or conversation.hosts_always, default=(0, None))[1]
     is_error = says_error(entry) if any(turn.kind == "tool_result" for turn in turns) else None
     answers = [turn for turn in turns if turn.written_by_model]
+    if not answers and turns and all(turn.role == "thinking" for turn in turns):  # it thought, and that was all
+        turns = each_filled(turns, stop=stop_of(entry))
     why = stop_of(entry) if answers and not any(turn.stop for turn in answers) else None
     is_declared = any(turn.declared for turn in turns)
     declared = None if is_declared else conversation.declared_beside

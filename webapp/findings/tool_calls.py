@@ -62,10 +62,11 @@ def calls(values: Iterable[Any], home: str) -> list[dict[str, Any]]:
 
 
 def _name(call: dict[str, Any]) -> str:
-    """The name of a call, without what gpt-oss and Kimi put before it."""
+    """The name of a call, without what gpt-oss, Kimi and Gemini put before it."""
     inner = call.get("function")
     names = [inner.get("name")] if isinstance(inner, dict) else [call.get(key) for key in _NAMES]
-    return next((name for name in names if isinstance(name, str)), "").removeprefix("functions.")
+    name = next((name for name in names if isinstance(name, str)), "")
+    return name.removeprefix("functions.").removeprefix("default_api.")
 
 
 def _declares(turn: TurnView, names: Iterable[str]) -> bool:

@@ -6,11 +6,15 @@ from typing import NamedTuple
 
 from webapp.findings.rule import EVERY_KIND, MODEL, OTHERWISE, Detail, Observer, Rule, RuleContext, TurnView, number
 
+_PLACEHOLDERS = ("", "(no content)", "(empty content)", "(empty response)", "(empty)")
+"""what programs write where a model wrote nothing"""
+
 
 class _Empty(NamedTuple):
     position: int
     tokens: int
     stop: str | None
+    is_thought: bool
 
 
 class BilledButEmpty(Observer):
@@ -23,20 +27,24 @@ class BilledButEmpty(Observer):
         self.tokens = self.thought = self.thought_alone = self.no_call = 0
 
     def see(self, turn: TurnView) -> None:
+        is_thought = turn.kind == "event" and turn.role == "thinking"
         if turn.entry != self.entry:
             if turn.kind in MODEL and self.empty is not None and turn.tokens_out in (None, self.empty.tokens):
                 self.empty = None  # one answer, logged in several entries
-            self.settle()
+            if not (is_thought and self.empty is not None and self.empty.is_thought):  # it goes on to think
+                self.settle()
             self.entry, self.reasoning, self.thinks, self.said = turn.entry, None, False, False
-        self.thinks |= turn.kind == "event" and turn.role == "thinking"
+        self.thinks |= is_thought
         if turn.reasoning is not None:
             self.reasoning = turn.reasoning
+        if is_thought and turn.tokens_out and turn.stop == "complete":
+            self.empty = _Empty(turn.position, turn.tokens_out, turn.stop, is_thought)
         if turn.kind not in MODEL:
             return
-        if turn.kind == "tool_call" or turn.tool_calls or (turn.raw or "").strip():
+        if turn.kind == "tool_call" or turn.tool_calls or (turn.raw or "").strip() not in _PLACEHOLDERS:
             self.said = True
         elif turn.tokens_out and turn.stop not in OTHERWISE and turn.failure is None:
-            self.empty = _Empty(turn.position, turn.tokens_out, turn.stop)
+            self.empty = _Empty(turn.position, turn.tokens_out, turn.stop, is_thought)
 
     def settle(self) -> None:
         """An entry is over: whether it was empty shows now."""

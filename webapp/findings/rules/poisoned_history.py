@@ -1,4 +1,4 @@
-"""A malformed tool call went back to the provider in the history, and the provider refused every turn after it."""
+"""The provider refused every turn after a malformed call, or because calls and results do not pair in the history."""
 
 from __future__ import annotations
 
@@ -18,13 +18,19 @@ _refused = re.compile(
 _about_calls = re.compile(
     r"\bjson\b|tool[ _-]?(?:call|use)|function[ _]?call|\barguments?\b|unterminated string|expecting ", re.IGNORECASE
 )
+_unpaired = re.compile(
+    r"`tool_use` ids|unexpected `tool_use_id`|must be (?:followed by tool|a response to)|does not follow tool call"
+    r"|no tool (?:call|output) found",
+    re.IGNORECASE,
+)
+"""what is said of a call without its result, of a result without its call, and of two calls with one id"""
 
 
 @dataclass(slots=True)
 class Poisoned:
-    """A malformed call and the refusals that followed it, with nothing from the model between them."""
+    """A malformed call, or None, and the refusals that followed, with nothing from the model between them."""
 
-    call: int
+    call: int | None
     tool: str
     refusals: MarkedTurns = field(default_factory=MarkedTurns)
 
@@ -35,7 +41,9 @@ class PoisonedHistories(Observer):
         self.open: dict[int | None, Poisoned] = {}
 
     def see(self, turn: TurnView) -> None:
-        if refused(turn):
+        if said := refused(turn):
+            if turn.sounding not in self.open and _unpaired.search(said) and len(self.open) < _MOST_BRANCHES:
+                self.open[turn.sounding] = Poisoned(None, "")
             if turn.sounding in self.open:
                 self.open[turn.sounding].refusals.add(turn.position)
         elif turn.kind == "tool_call" and (turn.raw or "").strip() and turn.ours and turn.ours.verdict != "clean":
@@ -48,20 +56,24 @@ class PoisonedHistories(Observer):
         for poisoned in self.open.values():
             refusals = poisoned.refusals
             if refusals.count >= LEAST:
-                positions = [poisoned.call, *refusals.positions][:MOST_TURNS]
-                yield MarkedTurns(positions, refusals.count + 1), {"tool": poisoned.tool, "refused": refusals.count}
+                calls = [] if poisoned.call is None else [poisoned.call]
+                detail: Detail = {"tool": poisoned.tool, "refused": refusals.count}
+                marked = MarkedTurns([*calls, *refusals.positions][:MOST_TURNS], refusals.count + len(calls))
+                yield marked, detail if calls else detail | {"unpaired": True}
 
 
-def refused(turn: TurnView) -> bool:
-    """Whether a turn is a provider's refusal of a request, for what it says of calls or of JSON."""
+def refused(turn: TurnView) -> str | None:
+    """What a provider says of calls or of JSON as it refuses a request; None where a turn is no such refusal."""
     text = turn.raw if turn.kind == "error" else turn.failure if turn.kind in ("response", "event") else None
     text = (text or "")[:_LOOKED_AT]
-    return _refused.search(text) is not None and _about_calls.search(text) is not None
+    return text if _refused.search(text) and _about_calls.search(text) else None
 
 
 def says(detail: Detail) -> str:
     of = f" of {code(detail['tool'])}" if detail["tool"] else ""
     turns = number(detail["refused"], "request")
+    if detail.get("unpaired"):
+        return f"calls and results do not pair in the history, and the provider refused {turns} in a row"
     return f"a malformed call{of} stayed in the history, and the provider refused all {turns} after it"
 
 

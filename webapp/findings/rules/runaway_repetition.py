@@ -20,8 +20,12 @@ _IN_A_ROW = {"again": 4, "call": 5, "two": 4}
 _MOST_BRANCHES = 1000
 _LONG_ENOUGH = 40
 """code points that a text must have for the same one again to mean anything"""
-_waits = re.compile(r"(?<![a-z])(?:wait|sleep|poll|running|pending|queued|in.progress|not (?:ready|done|yet))", re.I)
-"""in calls and results of an agent that has reason to ask again"""
+_waits = re.compile(
+    r"\A(?!\S*git)\S*(?:status|progress)"
+    r"|(?<![a-z])(?:wait|sleep|poll|running|pending|queued|in.progress|not (?:ready|done|yet))",
+    re.I,
+)
+"""in calls and results of an agent that has reason to ask again, of which the tool's name comes first"""
 
 
 class Repetitions(Observer):
@@ -68,7 +72,8 @@ class Repetitions(Observer):
         """Count a call with what it gave; errors are for `rejected_again`, and who waits may ask again."""
         call, self.call = self.call, None
         if call is not None and call.sounding == turn.sounding and not is_rejection(turn):
-            text = f"{call.agent}\n{call.raw}\n{raw}"
+            asked = call.ours.values if call.ours and call.ours.verdict == "clean" else call.raw  # however it is spaced
+            text = f"{call.agent}\n{asked}\n{raw}"
             if not _waits.search(text, 0, 2 * _SHORTEST):
                 self._call(call, text)
 
