@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from webapp.findings.rule import EVERY_KIND, MODEL, OTHERWISE, Detail, Observer, Rule, RuleContext, TurnView, number
 
-_PLACEHOLDERS = ("", "(no content)", "(empty content)", "(empty response)", "(empty)")
-"""what programs write where a model wrote nothing"""
+_PLACEHOLDERS = ("(no content)", "(empty content)", "(empty response)", "(empty)")
+"""what programs write where a model wrote nothing; before the end of an answer, where it wrote nothing yet"""
 
 
 class _Empty(NamedTuple):
@@ -41,7 +41,8 @@ class BilledButEmpty(Observer):
             self.empty = _Empty(turn.position, turn.tokens_out, turn.stop, is_thought)
         if turn.kind not in MODEL:
             return
-        if turn.kind == "tool_call" or turn.tool_calls or (turn.raw or "").strip() not in _PLACEHOLDERS:
+        nothing = ("", *_PLACEHOLDERS) if turn.stop == "complete" else ("",)
+        if turn.kind == "tool_call" or turn.tool_calls or (turn.raw or "").strip() not in nothing:
             self.said = True
         elif turn.tokens_out and turn.stop not in OTHERWISE and turn.failure is None:
             self.empty = _Empty(turn.position, turn.tokens_out, turn.stop, is_thought)

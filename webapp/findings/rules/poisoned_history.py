@@ -66,7 +66,8 @@ def refused(turn: TurnView) -> str | None:
     """What a provider says of calls or of JSON as it refuses a request; None where a turn is no such refusal."""
     text = turn.raw if turn.kind == "error" else turn.failure if turn.kind in ("response", "event") else None
     text = (text or "")[:_LOOKED_AT]
-    return text if _refused.search(text) and _about_calls.search(text) else None
+    is_refusal = _unpaired.search(text) or (_refused.search(text) and _about_calls.search(text))
+    return text if is_refusal else None
 
 
 def says(detail: Detail) -> str:
