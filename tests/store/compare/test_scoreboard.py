@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -13,10 +14,12 @@ from webapp.config import Settings
 from webapp.gate.judging import judge
 from webapp.parsing import parse, profiles
 from webapp.store.compare import profile_results, scoreboard
+from webapp.store.db.database import SECONDS_TO_WAIT, writing
 from webapp.store.failures.group_line import rate
 from webapp.store.jobs import replays
 from webapp.store.labels import causes, labels, settling
 from webapp.store.labels.label_content import LabelContent
+from webapp.store.models import Compared
 from webapp.store.sessions import deletion, sessions, turns
 
 CALL = '```json\n{"tool": "t", "arguments": {}}\n```'
@@ -118,6 +121,18 @@ def test_what_is_kept_follows_the_labels(labelled: orm.Session) -> None:
 def test_one_response_is_compared_however_little_time_there_is(labelled: orm.Session) -> None:
     assert [scoreboard.board(labelled, seconds=0).waiting for _ in range(7)] == [5, 4, 3, 2, 1, 0, 0]
     assert scoreboard.board(labelled, seconds=0).compared == 6
+
+
+@on_sqlite
+def test_who_looks_does_not_wait_for_who_writes(labelled: orm.Session, engine: sa.Engine) -> None:
+    with writing(engine):
+        began = time.monotonic()
+        board = scoreboard.board(labelled)
+        assert time.monotonic() - began < SECONDS_TO_WAIT
+    assert (board.compared, board.waiting) == (6, 0)
+    assert labelled.scalar(sa.select(sa.func.count()).select_from(Compared)) == 0
+    assert scoreboard.board(labelled).compared == labelled.scalar(sa.select(sa.func.count()).select_from(Compared)) == 6
+    assert labelled.scalar(sa.text("PRAGMA busy_timeout")) == 1000 * SECONDS_TO_WAIT
 
 
 @on_sqlite

@@ -107,6 +107,15 @@ def test_what_no_model_wrote_is_in_no_sample(bring: Bring, db: orm.Session) -> N
     assert len(set(found)) == 12 and all(raw.startswith("r") for raw in found)
 
 
+def test_a_sample_is_whole_where_responses_failed_without_a_text(bring: Bring, db: orm.Session) -> None:
+    unread = {"type": "ai", "content": "", "invalid_tool_calls": [{"name": "t", "args": None, "id": "1", "error": "x"}]}
+    for number in range(6):
+        messages = [unread, {"type": "ai", "content": f'{{"n": {number}}}'}]
+        bring(json.dumps({"id": f"s{number}", "messages": messages}).encode(), filename=f"s{number}.json")
+    assert db.scalar(sa.select(sa.func.sum(Session.response_count))) == 12
+    assert [len(set(raws(db, Spec("sample", size, 3)))) for size in (3, 6, 12)] == [3, 6, 6]
+
+
 def test_what_one_labels_stays_in_a_queue_of_unlabelled_sessions(stored: None, db: orm.Session) -> None:
     spec = spec_of({"queue": "view", "view": "label=unlabelled&failed=1"})
     before = queue.of(db, spec, "ann")

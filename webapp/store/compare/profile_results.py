@@ -19,7 +19,7 @@ from sqlalchemy import orm
 from webapp import jsontext, parsing
 from webapp.gate.judging import judge, roots_of
 from webapp.parsing import Profile, Trace, why_absent
-from webapp.store.db.dialect import upsert
+from webapp.store.db.dialect import hurried, upsert
 from webapp.store.labels import settling
 from webapp.store.labels.label_content import same_as
 from webapp.store.labels.settling import Final
@@ -127,10 +127,12 @@ def _stored(db: orm.Session, turn_id: int, profile: Profile) -> Trace | None:
 
 def _remember(db: orm.Session, new: list[dict[str, Any]]) -> None:
     """Where the database takes nothing now, the next request compares again."""
+    if not new:
+        return
     try:
-        for row in new:
-            db.execute(upsert(Compared, row, ("turn_id",)))
-        if new:
-            db.commit()
+        with hurried(db.connection()):
+            for row in new:
+                db.execute(upsert(Compared, row, ("turn_id",)))
+        db.commit()
     except (sa.exc.OperationalError, sa.exc.IntegrityError):
         db.rollback()

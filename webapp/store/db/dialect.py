@@ -96,6 +96,25 @@ def change() -> sa.ColumnElement[int]:
     return sa.case((column >= now, column + 1), else_=now)
 
 
+_MOMENT = 200
+"""milliseconds for which who need not write waits for SQLite's write lock"""
+
+
+@contextmanager
+def hurried(connection: sa.Connection) -> Iterator[None]:
+    """Wait for SQLite's write lock for a moment alone, else what writes first raises `OperationalError`: who looks at a
+    page waits for nobody who writes."""
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    patience = connection.exec_driver_sql("PRAGMA busy_timeout").scalar()
+    connection.exec_driver_sql(f"PRAGMA busy_timeout={_MOMENT}")
+    try:
+        yield
+    finally:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout={patience}")
+
+
 _STEPS = 2_000
 """of SQLite's machine between two looks at the clock: some tens of microseconds"""
 

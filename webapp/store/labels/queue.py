@@ -230,14 +230,22 @@ def _of_sample(db: orm.Session, spec: Spec) -> list[int]:
 def _sample(db: orm.Session, spec: Spec) -> list[int]:
     """Turns drawn at random, each response as likely as any other: the same data and seed give the same sample.
 
-    One that failed without a text counts as a response, and is left out.
+    One that failed without a text counts as a response: others are drawn in its place, of ten times as many at most.
     """
     query = sa.select(Session.id, Session.response_count).where(listed, Session.response_count > 0)
     rows = db.execute(query.order_by(Session.key)).all()
     ends = [0, *accumulate(row.response_count for row in rows)]
     chance = random.Random(spec.seed)  # noqa: S311 a sample to be drawn again, no secret
-    drawn = chance.sample(range(ends[-1]), min(spec.size, ends[-1]))
-    places = [(rows[at := bisect_right(ends, number) - 1].id, number - ends[at]) for number in drawn]
+    sample: list[int] = []
+    for drawn in batched(chance.sample(range(ends[-1]), min(10 * spec.size, ends[-1])), spec.size):
+        if len(sample) < spec.size:
+            at = ((number, bisect_right(ends, number) - 1) for number in drawn)
+            sample += _responses(db, [(rows[index].id, number - ends[index]) for number, index in at])
+    return sample[: spec.size]
+
+
+def _responses(db: orm.Session, places: list[tuple[int, int]]) -> list[int]:
+    """The turns of responses by their session and their place among those with a text in it, where there is one."""
     turns: dict[int, list[int]] = defaultdict(list)
     responses = sa.select(Turn.session_id, Turn.id).where(is_response).order_by(Turn.session_id, Turn.position)
     for batch in batched(dict.fromkeys(session_id for session_id, _ in places)):
