@@ -191,3 +191,11 @@ def test_what_is_left_out_of_a_record_that_is_too_long_hides_no_record_behind_it
     read = got(log, "llm.log", named="aider_llm")
     assert [(turn.kind, len(turn.raw)) for turn in read.only] == [("prompt", 10 * 492 - 1), ("response", 5)]
     assert [problem.at for problem in read.problems] == ["line 12"]
+
+
+def test_a_chat_of_aider_may_be_longer_than_one_item(got, monkeypatch):
+    monkeypatch.setattr("webapp.dumps.budget.MOST_CHARACTERS", 5000)
+    chat = "".join(f"#### turn {number}  \n\nDone: {number}.\n\n" for number in range(500))
+    read = got(f"# aider chat started at 2026-01-01 10:00:00\n\n{chat}", ".aider.chat.history.md")
+    assert [turn.raw for turn in read.only if turn.kind == "response"] == [f"Done: {n}." for n in range(500)]
+    assert read.problems == []

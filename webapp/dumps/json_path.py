@@ -1,7 +1,7 @@
 """The small path language of mappings and declared formats: .key or ["key"] for a member, [n] for an item.
 
 `[*]` is any member or item, of which the first counts that the rest of the path leads on from. A path also leads into
-what a text holds as JSON; `{}` is that itself.
+what a text holds as JSON; `{}` is that itself, or what it holds in base64.
 
 Declared formats name several paths, `a.b|c`, of which the first counts at which more than an empty text, list or object
 stands, and tests: `a`, `!a`, `a=x|y`, `a:text`, `a~x` (begins with), `a*x` (holds), `a@x` (has a key that begins with).
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,6 +25,8 @@ JsonPath = tuple[str | int, ...]
 Steps = tuple[str | int | None, ...]
 """A path as it was written: None is any item of a list, or member of an object."""
 _OPENED = "{}"
+_IN_BASE64 = ("ey", "ew", "W3", "Wy", "Ww")
+"""how an object or a list of JSON begins in base64"""
 EACH = "[*]"
 """Stands in the path of `each` for every item of a list, or member of an object."""
 
@@ -93,7 +96,7 @@ def values_at(value: Any, steps: Steps, place: JsonPath = ()) -> Iterator[tuple[
     for number, step in enumerate(steps):
         value = opened(value)
         if step == _OPENED:
-            inner = json_or_none(value) if isinstance(value, str) else value
+            inner = _held(value) if isinstance(value, str) else value
             value = value if inner is None and str(value).strip() != "null" else inner
             continue
         if step is None:
@@ -200,6 +203,16 @@ def beside(path: str, key: str) -> str:
         for step in parse_path(path)[:-1]
     )
     return "$" + "".join(step.removeprefix("$") for step in (*steps, member(key)))
+
+
+def _held(written: str) -> Any:
+    """What a text holds as JSON, or as JSON in base64; None where it is neither."""
+    if not written.startswith(_IN_BASE64):
+        return json_or_none(written)
+    try:
+        return json_or_none(b64decode(written, validate=True).decode("utf-8"))
+    except ValueError:
+        return None
 
 
 def _kind(value: Any) -> str:

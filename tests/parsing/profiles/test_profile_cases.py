@@ -53,8 +53,24 @@ def test_every_profile_has_cases_or_tests_of_its_own(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("said", "wrong"),
-    [({}, ValueError), ({"steps": ["lods"]}, KeyError), ({"cut": {"at": "lods"}}, KeyError), ({"cut": {}}, TypeError)],
+    [
+        ({}, ValueError),
+        ({"steps": [], "cut": {}}, ValueError),
+        ({"steps": ["lods"]}, KeyError),
+        ({"cut": {"at": "lods"}}, KeyError),
+        ({"cut": {}}, TypeError),
+    ],
 )
 def test_a_file_that_does_not_say_how_it_reads_is_no_profile(said: dict[str, Any], wrong: type[Exception]) -> None:
     with pytest.raises(wrong):
         declared.parser_of(said)
+
+
+@pytest.mark.parametrize(
+    "wrong", ['stepz = ["empty"]', 'steps = ["lods"]', 'steps = ["empty"]\ngruop = "x"', "steps = ["]
+)
+def test_a_file_that_makes_no_profile_is_named(tmp_path: Path, wrong: str) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(f'about = "It is mine."\n{wrong}\n')
+    with pytest.raises(ValueError, match=r"^mine\.toml: "):
+        declared.profile_of(file)

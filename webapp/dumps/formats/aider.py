@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
-from webapp.dumps.log_records import TextRecord, text_records
+from webapp.dumps.log_records import text_records
 from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.framing import with_plain_ends
 from webapp.dumps.messages.turns import event_turns, text_turns
 from webapp.dumps.records import Entry, Problem, Turn
+from webapp.dumps.source import Cut, too_long
 from webapp.dumps.values import number, text, whole
 
 _START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$")
@@ -30,16 +31,10 @@ class Aider(Format):
         return 95 if head.shape == "text" and _START.match(head.text.lstrip().partition("\n")[0]) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        """Each start of the program is a session; so is what stands before the first."""
-        number_ = 0
-        for record in text_records(source, _START.match):
-            if isinstance(record, Problem):
-                yield record
-            elif record.text.strip():
-                number_, match = number_ + 1, _START.match(record.lines[0])
-                started = match[1] if match else None
-                name = f"{source.stem or 'aider'}/{started or number_}"
-                yield SessionEntries(name, _entries(record, _are_ended(head.text)), extra={"started": started})
+        """Each start of the program is a session; its lines are read as they are asked for."""
+        for number_, (at, started) in enumerate(_starts(source), start=1):
+            name = f"{source.stem or 'aider'}/{started or number_}"
+            yield SessionEntries(name, _entries(source, at, _are_ended(head.text)), extra={"started": started})
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         raw, kind = text(entry.get("text")) or "", entry.get("kind")
@@ -51,24 +46,40 @@ class Aider(Format):
         return text_turns(raw, role, conversation)
 
 
+def _starts(source: Source) -> Iterator[tuple[int, str | None]]:
+    """The byte at which each session begins, and when it was; the file's beginning is one, whatever it holds."""
+    began = False
+    for at, line in source.lines():
+        match = _START.match(line.decode("utf-8", "replace")) if line.startswith(b"# aider chat") else None
+        if match or (not began and line.strip()):
+            began = True
+            yield at, match[1] if match else None
+
+
 def _are_ended(written: str) -> bool:
     """Whether most lines of prompts and notes end as Aider ends them; editors take spaces at the end away."""
     marked = [line for line in written.splitlines() if line.startswith(_MARKED)]
     return bool(marked) and 2 * sum(line.endswith(_END) for line in marked) >= len(marked)
 
 
-def _entries(record: TextRecord, ended: bool) -> Entries:
-    """The prompts, notes and answers of a session."""
-    kind, lines, first, at = "answer", list[str](), record.at, record.at
-    for line in record.lines:
+def _entries(source: Source, start: int, ended: bool) -> Entries:
+    """The prompts, notes and answers from byte `start` up to the next session."""
+    kind, lines, first, at = "answer", list[str](), 0, start
+    while True:
+        data, end = source.line(at)
+        line = source.decode(data, at)
+        starts = _START.match(line)
+        if isinstance(data, Cut):
+            yield Problem(f"byte {at}", too_long(at))
         next_kind = _next_kind(line, kind, lines) if ended else _kind(line)
-        if next_kind != kind and line.strip():
+        if (next_kind != kind and line.strip()) or not data or (starts and at > start):
             yield from _entry(first, kind, lines)
             lines, first, kind = [], at, next_kind
-        if not _START.match(line):
+        if not data or (starts and at > start):
+            return
+        if not starts:
             lines.append(line)
-        at += len(line.encode("utf-8", "surrogateescape"))
-    yield from _entry(first, kind, lines)
+        at = end
 
 
 def _kind(line: str) -> str:

@@ -101,15 +101,22 @@ READERS: Mapping[str, Callable[..., Parser]] = {
 
 def parser_of(spec: dict[str, Any]) -> Parser:
     """What a file's steps or table make, which are taken out of it. Raises `ValueError` where there is none, or two."""
-    (kind,) = spec.keys() & {"steps", *READERS}
+    kinds = spec.keys() & {"steps", *READERS}
+    if len(kinds) != 1:
+        raise ValueError(f"one of steps, {', '.join(READERS)} is needed, not {', '.join(sorted(kinds)) or 'none'}")
+    (kind,) = kinds
     says = spec.pop(kind)
     return READERS[kind](**says) if kind in READERS else partial(in_turn, steps=[_step(step) for step in says])
 
 
-def _profile(file: Path) -> Described:
-    spec = tomllib.loads(file.read_text("utf-8"))
-    parser = parser_of(spec)
-    return described(file.stem, spec.pop("group"), spec.pop("about"), **spec)(parser)
+def profile_of(file: Path) -> Described:
+    """Raises `ValueError`, which names the file, for what cannot be read in it, or is not known or missing."""
+    try:
+        spec = tomllib.loads(file.read_text("utf-8"))
+        parser = parser_of(spec)
+        return described(file.stem, spec.pop("group"), spec.pop("about"), **spec)(parser)
+    except (KeyError, TypeError, ValueError, re.error) as error:
+        raise ValueError(f"{file.name}: {error}") from error
 
 
-plugins = tuple(map(_profile, sorted(Path(__file__).parent.glob("*.toml"))))
+plugins = tuple(map(profile_of, sorted(Path(__file__).parent.glob("*.toml"))))
