@@ -154,7 +154,8 @@ class NamedAnswers(Format):
         every = [[text for text in texts if text.side in _AT_WORK] for texts in named]
         found = [text for answers in every for text in answers]
         sides = {text.side for text in found}
-        asked = any(value.keys() & _ASKED for value in head.objects)
+        asked = any(text.side == "user" and not _ASKED.isdisjoint(text.path[-1:]) for text in chain(*named))
+        asked |= any(value.keys() & _ASKED for value in head.objects)
         spoken = sides & {"assistant", "thinking"}
         is_called = len(spoken) > 1 or ("call" in sides and (asked or spoken))
         is_of_model = any(map(_is_asked, chain(*named))) or MODEL_NAMED.search(head.text) is not None

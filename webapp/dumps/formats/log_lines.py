@@ -58,7 +58,8 @@ _INTRODUCED = re.compile(
 )
 """a record that introduces a text, whatever its logger is called"""
 _NAMED = re.compile(
-    r"(?:.{0,120}?[\s\]):|-])?(?P<side>User|Human|You|Assistant|Bot|AI|ChatGPT|Claude|Gemini|LLM): (?P<said>\S[\s\S]*)"
+    r"(?:.{0,120}?[\s\]):|-])?(?P<side>User|USER|Human|You|Assistant|ASSISTANT|AGENT|Bot|AI|ChatGPT|Claude|Gemini|LLM)"
+    r": (?P<said>\S[\s\S]*)"
 )
 """a record that is what somebody says"""
 _RULED = re.compile(

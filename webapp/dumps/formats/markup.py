@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
+from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.bodies import said_turns
 from webapp.dumps.messages.pieces import Piece
-from webapp.dumps.messages.turns import each_with, text_turns, turns_of
+from webapp.dumps.messages.turns import each_with, message_turns, text_turns, turns_of
 from webapp.dumps.records import Turn
 from webapp.dumps.told_texts import NAMES_MODEL, RUN_BY, side_of
-from webapp.dumps.values import MODEL_NAMES, is_speech, text
+from webapp.dumps.values import MODEL_NAMES, as_object, is_speech, text
 
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w:-]{0,40}+)(?P<with>[^<>]{0,4000}+)>|<![A-Za-z][^<>]{0,400}+>")
 """a tag; what stands in it is bounded, so that reading stays linear"""
@@ -194,8 +195,12 @@ _SAYS = re.compile(
 )
 """who says what behind a sign, as a program prints it for each that speaks"""
 _MARKED = re.compile(r"^(?:[^\w\s\"'`(\[<*-]|[=─-]{4})", re.M)
-_FENCE = re.compile(r"```\w*\r?\n(?P<said>(?:(?!^```)[\s\S])*?)\r?\n```", re.M)
-_AROUND = re.compile(r"\A(?:\s|[-=*_]{3,}\s)*|(?:\s|[-=*_]{3,}(?=\s*(?:</details>)?\s*\Z)|</details>)*\Z")
+_FENCE = re.compile(r"```\w*\r?\n(?P<said>(?:(?!^```)[\s\S])*?)\r?\n```(?=\s*(?:\Z|^-{3,}[ \t]*\r?$))", re.M)
+"""all that stands below a line, or all above a rule"""
+_AROUND = re.compile(
+    r"\A(?:\s|[-=*_]{3,}\s)*|(?:\s|[-=*_]{3,}(?=\s*(?:</details>)?\s*\Z)|</details>"
+    r"|(?<=\n)-{20,}\r?\n(?:[^\n]+\n){1,3}-{20,}(?=\s*\Z))*\Z"
+)
 
 
 class Sections(Format):
@@ -216,6 +221,9 @@ class Sections(Format):
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         conversation.names[str(entry["label"])] += 1
+        body = as_object(json_or_none(str(entry["text"]))) if entry["side"] == "assistant" else {}
+        if "content" in body and body.keys() & {"tool_calls", "finish_reason"}:  # a message as a logger writes it
+            return message_turns({"role": "assistant", **body}, conversation)
         turns = said_turns(str(entry["text"]), conversation, entry["side"])
         return each_with(turns, agent=text(entry["agent"])) if "agent" in entry else turns
 
@@ -227,7 +235,8 @@ def _sections(written: str) -> list[tuple[int, dict[str, Any]]]:
     """What was asked and answered below labels of one kind, or what several said behind a sign; empty where neither."""
     for kind in ("summary", "ruled", "heading", "bold", "line"):
         marks = [mark for mark in _CALLED.finditer(written) if mark[kind]]
-        if not (sides := _sides([mark[kind].strip() for mark in marks], kind)):
+        is_run = bool(marks) and RUN_BY.search(written, 0, marks[0].start()) is not None
+        if not (sides := _sides([mark[kind].strip() for mark in marks], kind, is_run)):
             continue
         stems = [_LETTERS.sub("", mark[kind]) for mark in marks]
         often = {stem for stem, n in Counter(stems).items() if n >= max(2, sides.count("assistant"))}
@@ -251,13 +260,14 @@ def _below(mark: re.Match[str], body: str) -> str:
     return re.sub(rf"^{space[0]}", "", body, flags=re.M) if space and space[0] else body
 
 
-def _sides(labels: list[str], kind: str) -> list[str | None]:
-    """Who said what stands below each label; empty where they are others."""
+def _sides(labels: list[str], kind: str, is_run: bool) -> list[str | None]:
+    """Who said what stands below each label; empty where they are others. `is_run` where a model is named before."""
     sides = [side_of(label) for label in labels]
     told = [side for side in sides if side]
     named = [label for label, side in zip(labels, sides, strict=True) if side == "assistant"]
     least = 2 if kind in ("heading", "bold") else 1  # a guide has such headings, too
-    is_told = any(map(NAMES_MODEL.search, named)) or (kind == "ruled" and any(map(_IS_PROMPT.search, labels)))
+    is_asked = (kind == "ruled" or is_run) and any(map(_IS_PROMPT.search, labels))
+    is_told = is_asked or any(map(NAMES_MODEL.search, named))
     if told[:1] == ["user"] and len(named) >= least and is_told:
         return sides
     if told and "user" not in told and any(re.match(r"(?i)(?:input |output )?tokens\b", label) for label in labels):
@@ -286,5 +296,5 @@ def _spoken(written: str) -> list[tuple[int, dict[str, Any]]]:
 
 def _section(side: str, label: str, body: str) -> dict[str, Any]:
     said = _AROUND.sub("", body.partition("</details>")[0])
-    fenced = _FENCE.fullmatch(said)
+    fenced = _FENCE.match(said)
     return {"side": side, "label": label.strip(), "text": fenced["said"] if fenced else said}

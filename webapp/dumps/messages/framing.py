@@ -132,6 +132,8 @@ _FIELD = re.compile(r"^([^\W\d_][\w ]{0,30}): \S[^\n]*\Z", re.M)
 _BOLD_FIELD = re.compile(rf"^\*\*(?!(?:{USER}|{MODEL}):)([A-Z][\w ]{{1,20}}):\*\* \S", re.M)
 """what it says of each answer, as its state"""
 _VALUE = re.compile(r"[^\W\d_][\w ]{0,30}: ?(\S.*)")
+_RULE_AROUND = re.compile(r"^([=*#-])\1{19,}$", re.M)
+"""between which a program writes what it is, and at the end what came of it"""
 _BEGUN = r"[-=*]{3,} ?[^\n]{0,60}\d{4}-\d\d-\d\d[^\n]{0,40}[-=*]{3,}(?=\s*\Z)"
 """that a session began, with the time"""
 _ENDED = r"(?i:end of (?:the |this )?(?:conversation|chat|session|transcript|dialogue|log))\W{0,9}(?=\s*\Z)"
@@ -148,6 +150,8 @@ def framing_of(before: str, written: str = "", least: int = 0) -> re.Pattern[str
     fields = Counter(_BOLD_FIELD.findall(written)) if least > 1 else {}
     again += "".join(rf"|\*\*{re.escape(name)}:\*\* [^\n]*" for name, count in fields.items() if count >= least)
     again += r"|={3,}[^\n]*={3}" if re.match(r"={3,} .*={3}", before) else ""
+    if rule := _RULE_AROUND.search(before):
+        again += rf"|{re.escape(rule[0])}\r?\n(?:[^\n]+\n){{1,12}}{re.escape(rule[0])}(?=\s*\Z)"
     if field := _FIELD.search(before):
         again += rf"|(?:[-=_*]{{3,}}\s+)?{re.escape(field[1])}: [^\n]*(?=\s*\Z)"
     again += f"|{_BEGUN}" + (f"|{_ENDED}" if before else "")

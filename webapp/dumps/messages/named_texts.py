@@ -30,6 +30,7 @@ _BESIDE: dict[str, tuple[Side, set[str]]] = {
 _BODY = re.compile(r"\s*(?:\[\s*)?\{\s*\"")
 _ADDRESS = re.compile(r"<[\w. ]{1,120} at 0x[0-9a-f]+>")
 """what Python prints of an object that says nothing"""
+_WHETHER_OR_WHEN = re.compile(r"(?i:true|false)\Z|\d{4}-\d\d-\d\d[T ]\d\d:")
 _DEEPEST, _SHOWN = 8, 50
 _ORDER: dict[Side, int] = {"system": 0, "user": 1, "thinking": 2, "assistant": 3, "result": 4}
 
@@ -118,7 +119,9 @@ def _answering(sides: list[tuple[Side | None, str]], value: dict[str, Any], at: 
     is_judged = not value.keys().isdisjoint({*_JUDGED, *TOOLS}) or not all(map(_is_weak, names))
     others = {key for key in names if (raw and key not in raw) or (is_judged and _is_weak(key))}
     others |= _RIGHT if value.keys() & KEYED or at[-1:] == ("prompts",) else set()
-    return [(None if key in others else role, key) for role, key in sides]
+    others |= {key for key in names if {*at[-2:-1]} & {*CALL_LISTS} and isinstance(value[key], str)}  # of calls
+    answering = [(None if key in others else role, key) for role, key in sides]
+    return sorted(answering, key=lambda pair: "final" in _words(str(pair[1])))  # which is the last
 
 
 def _in_body(value: str, at: Path, side: Side) -> list[NamedText]:
@@ -160,7 +163,7 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
         return "thinking"
     if is_model(key) and (around == "assistant" or (isinstance(holder[key], str) and _has_prompt(holder))):
         return "assistant"
-    is_told = words[-1:] == ["generated"] and str(holder[key]).lower() in ("true", "false")  # whether it was
+    is_told = words[-1:] == ["generated"] and _WHETHER_OR_WHEN.match(str(holder[key])) is not None
     if _ELSE.intersection(words) or words[-1:] == ["model"] or words == ["user", "agent"] or is_told:
         return None
     if "system" in words and not _ANSWERS.intersection(words):
