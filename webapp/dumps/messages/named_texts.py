@@ -256,7 +256,7 @@ def _within(value: Any) -> dict[str, Any] | None:
     for inner in (as_object(value.get(key)) for key in _INNER) if role else ():
         named = (key for key in inner if key in _PROMPTS | _ANSWERS and isinstance(inner[key], str))
         if (key := _said_under(inner) or next(named, None)) is not None:
-            return {"role": role, "content": inner[key]}
+            return {**{name: inner[name] for name in CALL_LISTS if name in inner}, "role": role, "content": inner[key]}
     return None
 
 
