@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
@@ -154,6 +156,27 @@ def test_a_long_session_goes_in_parts(bring: Bring, engine: sa.Engine, db: orm.S
     assert sorted(set(left), reverse=True) == [5, 3, 1]
     assert (count(db, Session), count(db, Turn), count(db, Parse)) == (1, 1, 2)
     assert ids(db, Filters(q="run_code")) == ["short"]
+
+
+@on_sqlite
+def test_of_two_that_purge_none_removes_what_came_in_the_place_of_a_session(
+    bring: Bring, engine: sa.Engine, db: orm.Session, parts: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deletion.delete(db, bring(LONG).keys)
+    purged: list[int] = []
+    writing_long = deletion.writing_long
+
+    @contextmanager
+    def behind_another(engine: sa.Engine) -> Iterator[sa.Connection]:
+        monkeypatch.setattr(deletion, "writing_long", writing_long)
+        purged.append(deletion.purge(engine, older_than=AT_ONCE))
+        bring(windlass("new", [entry(CALL)]))
+        with writing_long(engine) as connection:
+            yield connection
+
+    monkeypatch.setattr(deletion, "writing_long", behind_another)
+    assert (deletion.purge(engine, older_than=AT_ONCE), purged) == (0, [1])
+    assert ids(db) == ["new"] and count(db, Turn) == 1
 
 
 @on_sqlite

@@ -132,8 +132,7 @@ def _purge(engine: sa.Engine, session_id: int, before: datetime) -> bool:
     transactions later, or, where the process dies or a label came in between, not before the next purge.
     """
     with writing(engine) as connection:
-        is_deleted = connection.scalar(_is_deleted, {"session": session_id, "before": before}) is not None
-        if not is_deleted or _labelled(connection, session_id):
+        if not _may_go(connection, session_id, before):
             return False
         first = (connection.scalar(_last, {"session": session_id}) or 0) // AT_ONCE * AT_ONCE
         if first:  # no name is left by which it could be found: not its id or key, nor its dump
@@ -143,10 +142,17 @@ def _purge(engine: sa.Engine, session_id: int, before: datetime) -> bool:
         _remove(connection, session_id, first)
     for start in range(first - AT_ONCE, -1, -AT_ONCE):
         with writing_long(engine) as connection:
-            if _labelled(connection, session_id):
+            if not _may_go(connection, session_id, before):
                 return False
             _remove(connection, session_id, start)
     return True
+
+
+def _may_go(connection: sa.Connection, session_id: int, before: datetime) -> bool:
+    """Whether it is still deleted, and has no labels. Another process may have removed it, and on SQLite a session that
+    came in since has its number."""
+    is_deleted = connection.scalar(_is_deleted, {"session": session_id, "before": before}) is not None
+    return is_deleted and not _labelled(connection, session_id)
 
 
 def _remove(connection: sa.Connection, session_id: int, first: int) -> None:
