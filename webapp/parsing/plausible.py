@@ -74,9 +74,7 @@ def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
         return "a sentence shows it, broken as it is"
     if (opens := opening()) and opens.match(raw, at, end):
         return code(line_before(raw, at), lenient)
-    if raw[at] in "{｛﹛":
-        return _no_object(raw, at, end, lenient)
-    return _no_array(raw, at, end, lenient)
+    return (_no_object if raw[at] in "{｛﹛" else _no_array)(raw, at, end, lenient)
 
 
 def _no_object(raw: str, at: int, end: int, lenient: bool) -> str | None:
@@ -113,7 +111,7 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) ->
     if raw[at - 1 : at] not in ("", "{", "[", ",", ":") and styled(raw, at):
         return "a rule of a style sheet, which is program code"
     if not lenient and _struct.search(raw, max(0, at - 80), at):
-        return "a literal of a struct, which is program code"
+        return "a literal of a struct or a parameter, which is program code"
     if not look["colon"]:
         is_meant = lenient and (_quote_next.match(raw, look.end("word"), end) or end - look.end("word") < 2)
         return None if is_meant else f"{{{word[:20]}… is a placeholder or program code: no colon follows"
@@ -132,7 +130,7 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) ->
     return code(before, lenient)
 
 
-_struct = later(r"(?:[.:&\](][A-Z]\w*+ ?|\b[A-Z]\w*[a-z]\w*+|\b[A-Z][a-z]+[A-Z]\w*+ )\Z")
+_struct = later(r"(?:[.:&\](][A-Z]\w*+ ?|\b[A-Z]\w*[a-z]\w*+|\b[A-Z][a-z]+[A-Z]\w*+ |\b(?:function|async)[ \w]*+\()\Z")
 _shown = later(r"""(?<=\w `)[{\[][^`\n]{0,38}(?:[:,]\s?[}\]]|"\s")[^`\n]{0,38}`,? \w""")
 """A short piece in backticks, in a sentence that goes on behind them, that lacks a value or a comma or has one more."""
 _request = later(
@@ -147,7 +145,7 @@ _logged = later(r"(?!\s*+\w++=\Z)(?:[^(<{=,?&]|\([^()]{0,99}\)|\{[^{}]{0,99}\}|=
 _only_dots = later(r"\{\s*+(?:\.{3}|…)\s*+\}")
 _quote_next = later(r"""\s{0,20}+(?:["'][^"'\n]{0,80}+["']|[“‘][^”’\n]{0,80}+[”’])\s{0,9}+[,}]|["']?\s*+[:=](?![=>])""")
 _YAML = "a list or a mapping in YAML"
-_in_yaml = later(r"(?:\A|\n)[ \t]*+(?:- )?[\w.-]++:(?:[ \t][^\n]*+)?\n[ \t]++(?:- )?[\w.-]++: \Z")
+_in_yaml = later(r"(?:\A|\n)(?![A-Z])[ \t]*+(?:- )?[\w.-]++:(?:[ \t][^\n]*+)?\n[ \t]++(?:- )?[\w.-]++: \Z")
 _bare_value = later(r"[\w .@/-]{1,80}+(?:\}|,\s{0,50}+(?:[\"']?[A-Za-z_$][\w $-]{0,40}+[\"']?\s{0,10}+:|\}))")
 
 
@@ -167,11 +165,8 @@ def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
     is_marked = before.strip() in ("-", "*", "+") or "\\" in look[0]
     if kind == "empty" and not lenient and (not _alone(raw, look.end(), before) or is_marked):
         return "an empty pair of brackets in a sentence"
-    if (
-        kind in ("empty", "string", "number", "literal")
-        and not lenient
-        and _in_yaml.search(raw, max(0, at - WIDTH), at)
-    ):
+    is_flat = kind in ("empty", "string", "number", "literal")
+    if is_flat and not lenient and _in_yaml.search(raw, max(0, at - WIDTH), at):
         return _YAML
     is_keyed = kind == "pair" and before.rstrip()[-1:] in ("", ":")
     if kind in ("end", "quote", "comma", "dots", "pair") and not (lenient or is_keyed):
@@ -207,7 +202,8 @@ _template = later(
 )
 _number_format = later(r"\{\d*+:[<>^=+#.,%!-]{0,3}+\d*+(?:\.\d++)?[bcdeEfFgGnosxX%]\}|\{\d*+:[<>^=+#,%!-]\d*+\}")
 _reference = later(
-    r"\[\d{1,4}\][ ]++[A-Z]|\[`[^`\n]{1,80}`\]|\[\d{1,4}(?:[:/-]\d\d|-\d\])|\[[^\[\]\n]{1,40}\][ ]?(?:->|→|×|∪|∩)"
+    r"\[\d{1,4}\][ ]++[A-Z]|\[`[^`\n]{1,80}`\]|\[\d{1,4}(?:[:/-]\d\d|-\d\])"
+    r"|\[(?:[^\[\]\n\"]{1,40}|\"[^\",\n]{1,40}\")\][ ]?(?:->|→|×|∪|∩)"
     r"|\[-?[\d.]{1,20},[ ]?-?[\d.]{1,20}\)|\[[A-Z]\w{1,30} \"[^\"\n]{0,200}+\"\][ \t]*+(?:\n|\Z|\d++\.|\[[A-Z])"
 )
 """A number with a source behind it, a time, an interval, or a header of a game of chess, in square brackets."""
@@ -223,7 +219,7 @@ def _alone(raw: str, end: int, before: str) -> bool:
     return (not line or line[-1] in ":>=*-|}](/") and _rest_of_line.match(raw, end) is not None
 
 
-_code_above = later(r"[\w)]\)[ \t]*+\n\s*+[\[{]\s*+[\]}]\Z")
+_code_above = later(r"\w\((?:[^()\n]|\([^()\n]*+\))*+\)[ \t]*+\n\s*+[\[{]\s*+[\]}]\Z")
 _numbers = later(r"\[\s*+(-?[\d.eE+]++)(?:\s*+,\s*+-?[\d.eE+]++){0,50}+\s*+(?:,\s*+(?P<other>[\"{])|,|\])")
 
 

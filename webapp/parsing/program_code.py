@@ -27,7 +27,7 @@ _statement = later(
 _expression = later(
     r"(?:(?:\b(?:print|len|str|dict|list|set|loads|dumps|jsonify|format|VALUES ?)"
     r"|[\w)\]](?<!functions)(?<!tools)(?<!tool_use)(?<!api)\.\w+)\(\s*[rbuf]?['\"]{0,3}"
-    r"|[\w\]}>!\"] :?= (?:<\w++>)?|[)\]\"'] \+ |\belse |\b(?:function(?: \w++)?|async) ?\("
+    r"|[\w\]}>!] :?= (?:<\w++>)?|\A\s*+\"[^\"]*+\" = |[)\]\"'] \+ |(?<!or )\belse "
     r"|\S (?:@>|[<>=]{1,2}|DEFAULT|THEN|ELSE|\$\w++|\w++=\w++) '"
     r"|['\"] % |\w not in |\b(?:return|raise|throw|await|yield|new) [\w.]++\(|\b\w++=\{?+|[=!]= ?|=>\s*+\(?|\{\{ |\w!\("
     r"|\]=|\w\[\w*\][\w.]++|\b(?:add_header|return|log_format) [\w-]++ '|\b(?:CMD|ENTRYPOINT) "
@@ -35,7 +35,7 @@ _expression = later(
 )
 _operator = later(
     r"(?:\w[^`]{0,60}`[\"']?[\w.-]++(?: \w++)?[\"']?:\s?|\brender json:\s|\bvec!|<%[^%]{0,80}|\|\||&&|\s\?\?|\A\s++[:?]"
-    r"|,[ ]?\*\*|\{\{-|\}:|\A\s*+[}\])]++,|\breturn [^\",]{1,60}+,"
+    r"|,[ ]?\*\*|\{\{-|\}:|\A\s*+[}\])]++,|\A\s*+return [^\",]{1,60}+,"
     r"|(?:=[^?,]{1,80}|\([^?()]{1,80}|\([^?()]{1,80}(?:&&|[=!]=)[^?()]{1,80}\)) \?"
     r"(?:\s(?:\S{1,60}|[{\[][^{}\[\]]{1,80}[}\]]) :)?)\s?\Z"
 )
@@ -60,11 +60,8 @@ def code(before: str, lenient: bool) -> str | None:
         return "it is assigned to a name in program code"
     if shell.match(before):
         return "an argument in a shell command"
-    if lenient:
-        return None
-    if _expression.search(before, max(0, len(before) - 60)) or _statement.match(before):
-        return "an expression in program code"
-    return None
+    is_code = not lenient and (_expression.search(before, max(0, len(before) - 60)) or _statement.match(before))
+    return "an expression in program code" if is_code else None
 
 
 def styled(raw: str, at: int) -> bool:

@@ -8,16 +8,15 @@ from typing import Any
 
 from webapp.parsing.edit import Edit, Span, apply, places
 from webapp.parsing.machine.escapes import windows_path
-from webapp.parsing.machine.tokens import OPENERS, STRING
+from webapp.parsing.machine.tokens import ASCII, OPENERS, STRING
 from webapp.parsing.patterns import later
 from webapp.parsing.trace import Attempt, Flag
 
 QUOTES = {"unescaped_quote", "missing_quote"}
-_BESIDE_KEYS = QUOTES | {
-    *("missing_comma", "missing_value", "missing_colon", "extra_closer", "bad_escape", "stray_mark")
-}
-"""Repairs that may be beside a key, or in one, that holds more than it should."""
 _BESIDE_QUOTES = QUOTES | {"missing_comma"}
+_BESIDE_KEYS = _BESIDE_QUOTES | {"missing_value", "missing_colon", "extra_closer", "bad_escape", "stray_mark"}
+"""Repairs that may be beside a key, or in one, that holds more than it should."""
+_TWINS = str.maketrans(ASCII)
 _odd_key = later(r"""\A\s*[,:;]|[,:]\s*[“”„]|[:,]\s*\Z|[:"]\s*[\[{"']|\A\\\w|\A\s[^\n]*\s\Z""")
 """A key that begins or ends as no key does, or holds a colon and the beginning of a value."""
 _NEXT = (
@@ -82,7 +81,8 @@ def flags(raw: str, attempt: Attempt, edits: Sequence[Edit], names: set[str]) ->
     if "unquoted_value" in names:
         yield from _bare(raw, attempt)
     if _may_have_swallowed(raw, attempt, names):
-        at = _swallowed(apply(raw, attempt.span, attempt.edits))
+        text = apply(raw, attempt.span, attempt.edits)
+        at = _swallowed(text.translate(_TWINS) if "full_width" in names else text)
         if at >= 0:
             place = places(attempt.span, attempt.edits).at(at)
             yield Flag("swallowed_keys", Span(place, place))
@@ -193,7 +193,7 @@ def _quotes(raw: str, edits: Sequence[Edit], names: set[str]) -> Iterator[Flag]:
     for edit, following in zip_longest(edits, edits[1:]):
         at, is_swallowed = edit.span.start, False
         if edit.repair == "missing_quote":
-            is_swallowed = both or before in ("unquoted_value", "unquoted_key") or _is_odd_end(raw, at, before)
+            is_swallowed = both or _is_odd_end(raw, at, before)
             is_item = raw[max(0, at - 200) : at].rstrip()[-1:] in "[,"
             several = (_scalars_behind if is_item else _scalar_behind).match(raw, at)
             if several or _scalar_string.search(raw, max(0, at - 200), at):
@@ -218,10 +218,10 @@ def _quotes(raw: str, edits: Sequence[Edit], names: set[str]) -> Iterator[Flag]:
 
 def _is_odd_end(raw: str, at: int, before: str) -> bool:
     """Whether a string that lacks its closing quote at `at` ends as if that had stood before."""
-    if raw[at - 1] in "'`,;^" or raw[at - 2 : at] == "':" or _half_before.search(raw, max(0, at - 99), at):
+    if before in ("unquoted_value", "unquoted_key", "unescaped_quote", "doubled_quote"):
         return True
-    if raw[at - 1] == '"':
-        return before == "unescaped_quote" or raw[at - 2] == "\\"
+    if raw[at - 1] in "'`,;^" or raw[at - 2 : at] in ("':", '\\"') or _half_before.search(raw, max(0, at - 99), at):
+        return True
     return before == "control_character" and not raw[at:].isspace()
 
 

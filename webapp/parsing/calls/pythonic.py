@@ -18,7 +18,7 @@ REPAIR = "call_syntax"
 OPENING = r"[A-Za-z_][\w.]{0,80}+\(\s*(?:\)|[A-Za-z_]\w{0,80}+\s*=(?!=))"
 """Where a call begins: a name, a bracket, and a keyword or the closing bracket."""
 _token = later(
-    r"\s*(?:(?P<string>[rbuRBU]{0,2}(?:\"\"\"(?s:.*?)\"\"\"|'''(?s:.*?)'''|\"(?:[^\"\\\n]|\\[\s\S])*+\"|'(?:[^'\\\n]|\\[\s\S])*+'))"
+    r"\s*(?:(?P<string>[rbuRBU]{0,2}(?:\"\"\"(?s:.*?)\"\"\"|'''(?s:.*?)'''|\"(?:[^\"\\\n]|\\[\s\S])*+\"|'(?:[^'\\\n]|\\[\s\S])*+')|<\|\"\|>(?s:.*?)<\|\"\|>)"
     r"|(?P<number>[-+]?(?:\d[\d_]*+(?:\.[\d_]*+)?|\.\d++)(?:[eE][-+]?\d++)?)"
     r"|(?P<word>[A-Za-z_]\w*+)|(?P<mark>[()\[\]{},:=]))"
 )
@@ -112,7 +112,9 @@ def _mark(reading: _Reading, mark: str, at: int) -> str | None:
 
 
 def as_json_string(text: str) -> str:
-    """A Python string as JSON: itself where it is one already."""
+    """A Python string, or one in Gemma's quotes, as JSON: itself where it is one already."""
+    if text[0] == "<":
+        return json.dumps(text[5:-5], ensure_ascii=False)
     try:
         if text[0] == '"' and not text.startswith('"""') and isinstance(json.loads(text), str):
             return text
@@ -211,7 +213,7 @@ def holds_as_argument(raw: str, at: int, before: str) -> bool:
 _bare_member = later(
     r"""\{\s{0,60}+(?:[A-Za-z_$]|(["'])[^"'\n]{1,60}+\1:\s++(?!(?i:true|false|none|null)\b)[A-Za-z_])"""
 )
-_line_above = later(r"(?:\w\((?:(?:[^()\n]|\([^()\n]*+\))*,)?+|\|\||&&|[\w)\]] [=?+]|=>)[ \t]*+\n\s*+\(?\Z")
+_line_above = later(r"(?:\w\((?:(?:[^()\n]|\([^()\n]*+\))*,)?+|\|\||&&|[\w)\]] [=?+]|=>)[ \t]*+\n[ \t]++\(?\Z")
 _argument = later(
     r"""(?:[A-Za-z_]|VALUES )[(\[](?:[^()"\n]|"[^"\n]{0,80}+"|\([^()\n]{0,80}\)){1,100},\s?['"]?\Z"""
     r"""|(?:\S\s++|[^\w\s])\w++\((?:\w++: )?+\Z"""

@@ -7,6 +7,7 @@ from webapp.parsing.machine.state import Machine
 from webapp.parsing.machine.tokens import (
     ARROW,
     ASCII,
+    CLOSE,
     CLOSERS,
     COLON,
     COMMA,
@@ -25,7 +26,7 @@ from webapp.parsing.patterns import later
 ANY_KEY = (
     rf"""(?:{KEY_AHEAD}|[uUbBrR]?+'[^'\n]{{1,80}}+'{SPACE}(?:[{COLON}]|{ARROW})|[`][^`\n]{{1,80}}+`{SPACE}:|[{TYPESET}”][^“”’′«»」』\n]{{1,80}}+[“”’′«»」』]{SPACE}[{COLON}]"""
     rf"""|"[^"'\n]{{1,80}}+'{SPACE}:|'[^"'\n]{{1,80}}+"{SPACE}:"""
-    rf"""|[A-Za-z_$][\w$-]*+["']?+{SPACE}:(?!/)|:[A-Za-z_]\w*+{SPACE}=>|-?\d++(?:\.\d++)?+"?+{SPACE}:)"""
+    rf"""|(?:[^\W\d\u1100-\uffff]|\$)[\w$-]*+["']?+{SPACE}:(?!/)|:[A-Za-z_]\w*+{SPACE}=>|-?\d++(?:\.\d++)?+"?+{SPACE}:)"""
 )
 """A key and its colon, however it is quoted."""
 _ITEM = f"(?:{SCALAR}|{FLAT})"
@@ -38,7 +39,7 @@ _more_items = later(rf"{SPACE},{SPACE}(?:{_ITEM}{SPACE},{SPACE})*+{_ITEM}{SPACE}
 _in_object = later(rf"{SPACE}(?:[}}\])]|\Z|,{SPACE}(?:{ANY_KEY}|[}}\]]|\Z))")
 _in_array = later(rf"{SPACE}(?:[}}\])]|\Z|,(?!{SPACE}{ANY_KEY}))")
 _at_root = later(rf"{SPACE}(?![,}}\]])")
-_run = later("|".join(rf"{closer}(?:\s*+{closer}){{9,}}+|{closer}++" for closer in (r"\}", r"\]", r"\)")))
+_run = later("|".join(rf"{closer}(?:\s*+{closer}){{9,}}+|{closer}++" for closer in (r"\}", r"\]", r"\)", f"[{CLOSE}]")))
 """Closers that touch, or so many of them apart that each cannot be one that stands for another."""
 _tail = later(r"[ \t\r\n]{0,200}+[}\]](?:[ \t\r\n]{0,20}+[}\]])*+")
 _key_before = later(r"""["']\s*+:\s*+\Z""")

@@ -10,6 +10,7 @@ from webapp.parsing.machine.closers import ANY_KEY
 from webapp.parsing.machine.repair import fits
 from webapp.parsing.machine.state import Machine, StringReading
 from webapp.parsing.machine.tokens import (
+    ASCII,
     CLOSE,
     COLON,
     COLON_LIKE,
@@ -67,8 +68,8 @@ _after_item = later(
         |[{COMMA}]\s{{0,100}}+(?:{MARK}|:)\s{{0,20}}+(?:"[^"\n]{{0,300}}+"|'[^'\n]{{0,300}}+'|{SCALAR})\s{{0,20}}+[,\]])
     | [{COMMA};|]{GAP}(?:
         (?P<string>[bru]?["'{TYPESET}]|`(?!``)|\(["'\d\[{{()-])
-      |(?P<value>[-\d\[{{.]|{LITERAL}|[^\W\d][\w ]{{0,40}}+["']?+\s*+[,\]])
-      | (?P<stray>[^\W\d_A-Za-z]{{1,3}}+["{{\[]
+      |(?P<value>[-\d\[{{.｛［【]|{LITERAL}|[^\W\d][\w ]{{0,40}}+["']?+\s*+[,\]])
+      | (?P<stray>[^\W\d_A-Za-z]{{1,3}}+(?:[{{\[]|"[^\s,:}}\]])
         |(?:[A-Za-z_][\w .():'-]{{0,60}}+\n|\([^()\n"]{{1,60}}+\))\s{{0,60}}+(?:["{{\[\d-]|{LITERAL}))
       | (?P<trail>[\]}})])|(?P<cut>\Z)|(?P<note>{NOTE}|```)|(?P<comma>,))
     | (?P<colon>:|=>)
@@ -210,22 +211,22 @@ def _score_close(machine: Machine, reading: StringReading, match: re.Match[str])
     if open_inside and reading.inner:
         return 2
     closers = 0
-    while at < end and (raw[at] in "}])" or raw[at].isspace()) and closers <= depth + 1:
-        if raw[at] in "}])":
+    while at < end and ((char := ASCII.get(raw[at], raw[at])) in "}])" or char.isspace()) and closers <= depth + 1:
+        if char in "}])":
             closers += 1
             if closers > depth:
                 return CERTAIN if _root_ends.match(raw, at + 1, end) else 2
         at += 1
     if _only_marks.match(raw, at, end):
         return CERTAIN
-    following = raw[at : at + 1]
+    following = ASCII.get(raw[at : at + 1], raw[at : at + 1])
     if following == ",":
         return CERTAIN if _sound.match(raw, at, end) else 1
     return 2 if following in "`<\"'{[" else 1
 
 
 _root_ends = later(r"\s{0,200}+(?![\w\"':])|\s{0,200}+\n|\s{1,200}+[A-Z]|[ ]")
-_sound = later(rf""",\s{{0,200}}+(?:{ANY_KEY}|["'{TYPESET}{{\[\-\d}}\]]|\Z|{LITERAL}|\.\.\.|{NOTE}|```)""")
+_sound = later(rf"""[{COMMA}]\s{{0,200}}+(?:{ANY_KEY}|[-"'{TYPESET}{{\[｛［【\d}}\]]|\Z|{LITERAL}|\.\.\.|{NOTE}|```)""")
 
 
 def slipped_inside(machine: Machine, reading: StringReading, at: int) -> str:

@@ -205,9 +205,8 @@ def is_of_text(raw: str, start: int, at: int) -> bool:
         low -= 1
     while high - low < _LONG_RUN and raw.startswith('"', high):
         high += 1
-    if high - low < _LONG_RUN:
-        return high - low == _LONG_RUN - 1 and bool(_code.search(raw, max(start, low - 40), low))
-    return True
+    is_docstring = high - low == _LONG_RUN - 1 and _code.search(raw, max(start, low - 40), low)
+    return high - low == _LONG_RUN or bool(is_docstring)
 
 
 _code = later(r"(?:[=(+]|= ?[\w.()\[\]]{1,30}+,|(?:\b|\\[nt])(?:return|else|or|and|in)) ?[bfru]?\Z")

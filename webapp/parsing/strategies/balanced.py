@@ -31,7 +31,7 @@ def balanced(finder: Finder, match: re.Match[str]) -> int:
         tier = finder.tier(at, tier)
     reason = plausible.why_not(raw, at, finder.end, lenient=finder.lenient(at, tier))
     if reason:
-        if _whole_statement(finder, at):
+        if _in_code.search(reason) and _is_meant(finder, at):
             return finder.consider("balanced", at, None, PROSE)
         if at != finder.mark.end or not reason.startswith("a subscript"):
             return _reject(finder, at, reason)
@@ -62,17 +62,21 @@ def _limits(finder: Finder, at: int) -> list[int]:
 _closed = later(r"[\"']\s*+[}\],:]")
 
 
-def _whole_statement(finder: Finder, at: int) -> bool:
-    """Whether the response, or a fence in it, is one assignment of JSON to a name and nothing else."""
-    raw = finder.tracer.raw
+def _is_meant(finder: Finder, at: int) -> bool:
+    """Whether what looks like code is the next of several values, or JSON that has but a label or a name before it."""
+    raw, last = finder.tracer.raw, finder.last_end()
+    if last > 0 and not raw[last:at].strip(", \t\r\n"):
+        return True
     if not _declared.search(raw, max(0, at - 120), at):
         return False
     end = decode.read(raw, at)[0]
     return end > 0 and _statement_end.match(raw, end) is not None
 
 
+_in_code = later("assigned|expression|of a call|YAML")
 _declared = later(
-    r"(?:\A|\A[^`]{0,100}```\w{0,12}\n)\s*+(?:export\s+)?(?:const|let|var|default)\b[^\n{}\[\]\"']{0,60}\Z"
+    r"(?:\A|\A[^`]{0,100}```\w{0,12}\n|:\n\n)(?:\s*+(?:export\s+)?(?:const|let|var|default)\b[^\n{}\[\]\"'!]{0,60}"
+    r"|[A-Z][\w .,:*=>$-]{0,60}|\w{1,40}(?:\(\n\s{0,60}|:\n[ ]{1,60}[\w.-]{1,40}: ))\Z|:\n\n\w{1,40} = \Z"
 )
 _statement_end = later(r"\s*\)?\s*;?\s*(?:```\s*)?\Z")
 
