@@ -26,6 +26,8 @@ _waits = re.compile(
     re.I,
 )
 """in calls and results of an agent that has reason to ask again, of which the tool's name comes first"""
+_WAITS_WITHIN = 600
+"""code points of a call with its result: what is asked for again is short, and a long text may speak of anything"""
 
 
 class Repetitions(Observer):
@@ -74,7 +76,7 @@ class Repetitions(Observer):
         if call is not None and call.sounding == turn.sounding and not is_rejection(turn):
             asked = call.ours.values if call.ours and call.ours.verdict == "clean" else call.raw  # however it is spaced
             text = f"{call.agent}\n{asked}\n{raw}"
-            if not _waits.search(text, 0, 2 * _SHORTEST):
+            if not _waits.search(text, 0, _WAITS_WITHIN):
                 self._call(call, text)
 
     def _call(self, turn: TurnView, text: str) -> None:
