@@ -222,10 +222,11 @@ def _trouble(text: str, attempt: Attempt, edits: Sequence[Edit]) -> str | None:
 
 def _edit_lines(raw: str, edits: Sequence[Edit], first: int) -> list[dict[str, Any]]:
     """Edits of the current attempt, counted from 1, each with its place in the raw text."""
-    edit_lines = []
+    edit_lines, line, at = [], 1, 0
     for number, edit in enumerate(edits[first : first + LISTED_EDITS], first + 1):
-        line, column = place(raw, edit.span.start)
-        edit_lines.append({"number": number, "edit": edit, "line": line, "column": column})
+        line += raw.count("\n", at, edit.span.start)
+        at = edit.span.start
+        edit_lines.append({"number": number, "edit": edit, "line": line, "column": at - raw.rfind("\n", 0, at)})
     return edit_lines
 
 

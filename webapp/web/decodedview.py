@@ -37,11 +37,13 @@ def hunks(raw: str, span: Span, edits: Sequence[Edit]) -> tuple[list[dict[str, A
     A hunk is lines that differ: the first one's number in the raw text, what stood there, and what was decoded.
     """
     groups = list(_groups(raw, span, edits))
-    shown_hunks = []
+    shown_hunks, number, at = [], 1, 0
     for lines, first, last in groups[:MAX_HUNKS]:
+        number += raw.count("\n", at, lines.start)
+        at = lines.start
         drawn_edits = edits[first:last][:MAX_EDITS]
         old, new = (list(_pieces(raw, lines, drawn_edits, first + 1, HUNK_MARGIN, old=old)) for old in (True, False))
-        shown_hunks.append({"line": raw.count("\n", 0, lines.start) + 1, "old": old, "new": new})
+        shown_hunks.append({"line": number, "old": old, "new": new})
     return shown_hunks, max(0, len(groups) - MAX_HUNKS)
 
 
