@@ -160,10 +160,8 @@ def sums(
             yield name, value, counts_by_id[number][0], int(counts_by_id[number][1])
 
 
-def of_sessions(
-    db: orm.Session, session_ids: Collection[int] | sa.Select[Any], *names: str
-) -> Iterator[tuple[int, str, int]]:
-    """Session, value and how often it has it, of each value of these names that one of the sessions has."""
+def of_sessions(db: orm.Session, session_ids: Collection[int], *names: str) -> Iterator[tuple[int, str, int]]:
+    """Session, value and how often it has it, of each value of these names that one of a few sessions has."""
     query = sa.select(SessionFacet.session_id, FacetValue.value, SessionFacet.count)
     query = query.join(FacetValue, FacetValue.id == SessionFacet.value_id).where(FacetValue.name.in_(names))
     rows = db.execute(query.where(SessionFacet.session_id.in_(session_ids)))
