@@ -22,7 +22,7 @@ def test_the_call_of_each_family_is_read_and_its_tool_is_named(case) -> None:
     trace = keeps_its_promises(case.raw)
     notes = [trace.attempts[index].note or "" for index in trace.chosen]
     assert list(trace.values) == case.values
-    assert " ".join(", ".join(re.findall(r"calls ([\w., -]+)", note)) for note in notes).replace(",", "").split() == [
+    assert " ".join(", ".join(re.findall(r"calls ([\w., :-]+)", note)) for note in notes).replace(",", "").split() == [
         name.strip(",") for name in case.done
     ]
 
@@ -153,7 +153,12 @@ def test_what_is_lost_with_the_opening_tag_is_said() -> None:
         0,
         "the call of an unknown tool cannot be read: its opening tag is missing, and with it the name of its tool",
     )
-    assert "a tag of a tool call" in (parse("It is done.</tool_call>").attempts[1].reason or "")
+    for left in ("It is done.</tool_call>", "<longcat_tool_call>f</longcat_tool_call>", '<｜DSML｜invoke name="f"/>'):
+        assert "a tag of a tool call" in (parse(left).attempts[1].reason or "")
+
+
+def test_an_expression_is_no_value() -> None:
+    assert parse("<|tool_call_start|>[f(a=1+2)]<|tool_call_end|>").verdict == "failed"
 
 
 def test_a_call_without_its_opening_tag_is_marked() -> None:

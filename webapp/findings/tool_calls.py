@@ -66,7 +66,7 @@ def _name(call: dict[str, Any]) -> str:
     inner = call.get("function")
     names = [inner.get("name")] if isinstance(inner, dict) else [call.get(key) for key in _NAMES]
     name = next((name for name in names if isinstance(name, str)), "")
-    return name.removeprefix("functions.").removeprefix("default_api.")
+    return name.removeprefix("functions.").removeprefix("default_api.").removeprefix("default_api:")
 
 
 def _declares(turn: TurnView, names: Iterable[str]) -> bool:

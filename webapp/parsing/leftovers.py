@@ -12,7 +12,8 @@ from webapp.parsing.patterns import holds, later, up_to
 from webapp.parsing.trace import Flag
 
 _CALL = (
-    r"<(?:/?(?:[a-z]{1,30}:)?(?:tool_calls?|function(?:_calls)?|invoke|parameter|arg_key|arg_value)\b[^<>\n{}\[\]]{0,80}>"
+    r"<(?:/?(?:[a-z]{1,30}[:_]|[｜|‖ ]{1,3}DSML[｜|‖ ]{1,3})?"
+    r"(?:tool_calls?|function(?:_calls)?|invoke|parameter|arg_key|arg_value)\b[^<>\n{}\[\]]{0,80}>"
     r"|[|｜](?=[^<>|｜\n{}\[\]]{0,40}(?:tool|python))[^<>|｜\n{}\[\]]{1,60}[|｜]>)"
 )
 _KEYS = (r'"[^"\n]{1,100}+"{1,2}\s{0,20}+:', r"'\w[\w -]{0,60}+'\s{0,20}+:")

@@ -15,11 +15,11 @@ from webapp.parsing.machine.tokens import CLOSERS, LITERALS, OPENERS
 from webapp.parsing.patterns import later
 
 REPAIR = "call_syntax"
-OPENING = r"[A-Za-z_][\w.]{0,80}+\(\s*(?:\)|[A-Za-z_]\w{0,80}+\s*=(?!=))"
+OPENING = r"[A-Za-z_][\w.-]{0,80}+\(\s*(?:\)|[A-Za-z_]\w{0,80}+\s*=(?!=))"
 """Where a call begins: a name, a bracket, and a keyword or the closing bracket."""
 _token = later(
     r"\s*(?:(?P<string>[rbuRBU]{0,2}(?:\"\"\"(?s:.*?)\"\"\"|'''(?s:.*?)'''|\"(?:[^\"\\\n]|\\[\s\S])*+\"|'(?:[^'\\\n]|\\[\s\S])*+')|<\|\"\|>(?s:.*?)<\|\"\|>)"
-    r"|(?P<number>[-+]?(?:\d[\d_]*+(?:\.[\d_]*+)?|\.\d++)(?:[eE][-+]?\d++)?)"
+    r"|(?P<number>(?:(?<!\w)[-+])?(?:\d[\d_]*+(?:\.[\d_]*+)?|\.\d++)(?:[eE][-+]?\d++)?)"
     r"|(?P<word>[A-Za-z_]\w*+)|(?P<mark>[()\[\]{},:=]))"
 )
 _WORDS = {"True": "true", "False": "false", "None": "null", "true": "true", "false": "false", "null": "null"}
@@ -133,7 +133,7 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 _PLAIN = later(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
-_BRACED = r"(?:[A-Za-z_][\w.]{0,80}+:)?(?P<braced>[A-Za-z_][\w.-]{0,80}+)"
+_BRACED = r"(?P<braced>[A-Za-z_](?:[\w.-]|:(?=\w)){0,120}+)"
 BRACES_OPENING = rf"(?P<call>(?:call)?:){_BRACED}\{{"
 _PIECE = (
     r"""\s*(?:(?P<quote><\|"\|>|<escape>)(?P<text>(?s:.*?))(?P<closing>(?P=quote))|(?P<string>"(?:[^"\\]|\\.)*+")"""

@@ -37,7 +37,7 @@ _FAMILIES = (
     ("<function", r"<function={0}>?"),
     (
         "name",
-        r"<(?:[\w｜|]+[:：])?(?:function|invoke|tool)\s+name\s*=\s*[\"']?{0}[\"']?\s*>(?:\s*<parameters?>)?",
+        r"<(?:[\w｜|‖ ]+[:：｜|‖] ?)?(?:function|invoke|tool)\s+name\s*=\s*[\"']?{0}[\"']?\s*>(?:\s*<parameters?>)?",
     ),
     ("TOOL_CALLS", r"\[TOOL_CALLS\]\s*{0}(?:\[CALL_ID\][\w-]*)?(?:\[ARGS\])?"),
     ("function", r"\bfunctions?\.{0}"),
@@ -130,11 +130,11 @@ def note_of(raw: str, start: int, value: object, mark: Mark, note: str | None) -
 
 
 REPAIR = "call_markup"
-_PREFIX = r"(?:[A-Za-z][\w-]{0,30}:|｜DSML｜)?"
+_PREFIX = r"(?:[A-Za-z][\w-]{0,30}:| ?[｜|‖]{1,2} ?DSML ?[｜|‖]{1,2} ?)?"
 _QUOTED_NAME = r"[\"']?(?P<name>[A-Za-z_][\w.:/-]{0,80}+)[\"']?"
 OPENING = (
-    rf"<{_PREFIX}(?:function|invoke|tool)(?:\s*=\s*|\s+name\s*=\s*){_QUOTED_NAME}\s*>(?=\s*(?:<{_PREFIX}param|</|\Z))"
-    rf"|<function=(?P<odd>[A-Za-z_][\w.:/-]{{0,80}}+)>(?=\s*<[A-Za-z])"
+    rf"<{_PREFIX}(?:function|invoke|tool)(?:\s*=\s*|\s+name\s*=\s*){_QUOTED_NAME}\s*>(?=\s*(?:<{_PREFIX}param|</|\]<\]|\Z))"
+    r"|<(?:function=|invoke name=\")(?P<odd>[A-Za-z_][\w.:/-]{0,80}+)\"?>(?=\s*<[A-Za-z])"
     r"|<function=(?P<open>[A-Za-z_][\w.:/-]{0,80}+)\s*(?=</function>|<parameter=)"
     r"|<tool_call>\s*(?P<plain>[A-Za-z_][\w.:/-]{0,80}+)(?:<tool_sep>)?+(?=\s*(?:<arg_key>|</tool_call>))"
     r"|<invoke>\s*<tool_name>\s*(?P<old>[A-Za-z_][\w.:/-]{0,80}+)\s*</tool_name>(?:\s*<parameters>)?"
@@ -144,7 +144,7 @@ _argument = later(
     rf"\s*<{_PREFIX}(?:parameter|param|arg)(?:\s*=\s*|\s+name\s*=\s*)[\"']?(?P<key>[^\s\"'<>]{{1,80}}+)[\"']?"
     r"(?P<rest>[^<>]{0,80})>"
     r"|\s*<arg_key>\s*(?P<glm>[^\s<>\"\\]{1,80}+)\s*(?:</arg_key>\s*<arg_value>|<arg_value>|</arg_key>(?=[^<]{1,2000}</arg_v))"
-    r"|\s*<(?!arg_)(?P<old>[A-Za-z_][\w.-]{0,80}+)>"
+    r"|\s*<(?!arg_|tool_call>)(?P<old>[A-Za-z_][\w.-]{0,80}+)>"
 )
 FAR = 20_000
 """So far the closing tag of an argument is looked for that has its name as its tag."""
@@ -160,7 +160,7 @@ _call_end = later(rf"\s*(?:</parameters>\s*)?</{_PREFIX}(?:function|invoke|tool|
 _cut_argument = later(r"\s*<arg_key>[^<]{0,80}(?:</arg_key>)?\s*(?:<[^<>]*)?\Z")
 _tool_line = later(r"(?:\A|\n|>)[ \t]*(?P<name>[A-Za-z_][\w.:/-]{0,80}+)\s*\Z")
 _next_tag = later(rf"</|<[|｜]|<{_PREFIX}(?:function|invoke|tool|tool_call)\b")
-_calls_end = later(rf"</{_PREFIX}(?:function|invoke|tool|tool_call|function_calls)>")
+_calls_end = later(rf"</{_PREFIX}(?:function|invoke|tool|tool_call|(?:function_|tool_)?calls)>")
 _wrong_closer = later(r"</(?P<name>[A-Za-z][\w.-]{0,80}+)>\s*\Z")
 """A closing tag at a value's end that is not its own: the value's, where no tag of that name was opened in it."""
 

@@ -14,10 +14,10 @@ from webapp.parsing.strategies import finds, scan_region
 
 _spoken_of = later(r"\w.*`\Z")
 _LIST = "the bracket round a list of calls"
-_begin = later(r"\s*+(?P<list>\[)?+\s*+(?:print\(\s*+|call:)?(?=[A-Za-z_][\w.]{0,80}+\()")
+_begin = later(r"\s*+(?P<list>\[)?+\s*+(?:print\(\s*+|call:)?(?=[A-Za-z_][\w.-]{0,80}+\()")
 _braces = later(rf"\s*+{pythonic.BRACES_OPENING}")
 _between = later(r"[\s,;)]*+")
-_list_end = later(r"\s*+,?\s*+\][ \t]*+(?=\n|\Z|<|\[)")
+_list_end = later(r"\s*+(?:,?\s*+(?P<closer>\])[ \t]*+(?=\n|\Z|<|\[)|\Z)")
 
 
 def take_call(finder: Finder, call: WrittenCall, tier: int) -> int:
@@ -80,6 +80,7 @@ def _take_list(finder: Finder, start: int) -> int:
         reason = calls[-1].problem if calls and calls[-1].problem else "the list of calls does not end as one"
         return finder.reject("called", start, max(at, start + 1), reason or "")
     finder.tracer.reject("called", Span(start, start + 1), _LIST)
+    calls[-1] = calls[-1]._replace(truncated=not ends["closer"])
     for call in calls:
         take_call(finder, call, MARKED if finder.lenient(start) or finder.mark.kind == "call" else PROSE)
     return ends.end()
