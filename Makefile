@@ -76,9 +76,11 @@ screenshot: $(VENV)/.tested browser
 browser: $(VENV)/.tested
 	@sh tests/browser/find.sh $(BIN)
 
+# The pip of Python 3.11 takes three times as long to choose among releases.
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Fencepost needs Python 3.11 or newer; set PYTHON=python3.x")'
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade --constraint constraints.txt pip
 
 # Python 3.11's venv brings setuptools, which nothing here needs.
 define install
