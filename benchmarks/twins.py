@@ -27,6 +27,7 @@ WORDS = ("Größe", "für", "Köln", "café", "naïve", "Übermut", "garçon", "
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
 DECLARED = {"tools": [{"name": "count", "schema": SCHEMA}]}
 CUT, DONE = Stop("length", "length"), Stop("complete", "stop")
+DROPPED = Stop("dropped", "the stream ends")
 
 
 def said(raw: str, **values: Any) -> Turn:
@@ -64,7 +65,7 @@ def empty(chance: random.Random) -> tuple[Made, Made]:
 
 def cut(chance: random.Random) -> tuple[Made, Made]:
     text = json.dumps({"items": [chance.randint(1, 999) for _ in range(9)], "done": True})
-    return [said(text[: chance.randint(12, len(text) - 1)], stop=chance.choice((CUT, None)))], [said(text)]
+    return [said(text[: chance.randint(12, len(text) - 1)], stop=chance.choice((CUT, DROPPED, None)))], [said(text)]
 
 
 def broken(chance: random.Random) -> tuple[Made, Made]:
@@ -167,17 +168,32 @@ def fragment(chance: random.Random) -> tuple[Made, Made]:
     return [said(chance.choice(outer))], [said(inner)]
 
 
+def swapped(chance: random.Random) -> tuple[Made, Made]:
+    asked, other, same = chance.choice(
+        (
+            ("gpt-4o", "gpt-5.4", "gpt-4o-2024-11-20"),
+            ("claude-opus-4-1", "claude-sonnet-4-20250514", "claude-opus-4-1-20250805"),
+            ("openai/gpt-4o", "gpt-4o-mini-2024-07-18", "gpt-4o-2024-08-06"),
+            ("qwen/qwen3.6-plus", "qwen3.5-plus", "qwen3.6-plus-2026-02-01"),
+            ("gemini-2.5-pro", "gpt-4.1", "models/gemini-2.5-pro-preview-06-05"),
+        )
+    )
+    bad, good = (said("Yes.", model=model, declared={"model": asked}) for model in (other, same))
+    return [bad], [good]
+
+
 FAULTS: dict[str, tuple[str, Callable[[random.Random], tuple[Made, Made]]]] = {
     "billed_but_empty": ("5 to 400 tokens and no text", empty),
     "broken_contract": ("another type, no member, one too many, no JSON, an undeclared tool", broken),
     "claimed_result": ("a claim of output after a call in tags that never ran", claimed),
-    "cut_response": ("JSON cut anywhere, with and without the reason", cut),
+    "cut_response": ("JSON cut anywhere, with its reason (the limit, a stream that ends) and without", cut),
     "emptied_arguments": ("a cut call, then the same with `{}`, which ran", emptied),
     "false_alarm": ("an error about JSON for a text with brackets", alarmed),
     "hidden_text": ("a sentence in tag characters", hidden),
     "lost_tool_call": ("a call in tags among native ones", lost),
     "merged_values": ("two objects as one call's arguments", merged),
     "mojibake": ("six words read as Windows-1252", garbled),
+    "other_model": ("a model of another family, version or size; the twin is a snapshot", swapped),
     "poisoned_history": ("a cut native call, then two to four refusals (400)", poisoned),
     "rejected_again": ("three to six rejections by one error with other paths", rejected),
     "runaway_repetition": ("a sentence 25 to 60 times", looping),

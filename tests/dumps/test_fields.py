@@ -69,6 +69,7 @@ malformed: function_call_filter: MALFORMED_FUNCTION_CALL
 malformed: MALFORMED_FUNCTION_CALL, UNEXPECTED_TOOL_CALL, MALFORMED_RESPONSE, malformed_model_output, malformed_tool_use
 context: model_context_window_exceeded, ERROR_LIMIT, REASON_MAX_CONTEXT, max_prompt_tokens
 paused: pause_turn, compaction
+dropped: network_error, disconnected
 error: error, TOO_MANY_TOOL_CALLS, MISSING_THOUGHT_SIGNATURE, USER_CANCEL, TIMEOUT, insufficient_system_resource, abort
 other: made up, OTHER, NO_IMAGE, IMAGE_OTHER, …
 """

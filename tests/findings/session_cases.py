@@ -3,8 +3,9 @@
 A case is a `## title`, a head and its turns. The head says the `home` profile, the turns that show the finding
 (`found: 1 3` or `found: nothing`), the reason (`says:`) and the profiles that are asked who would have read a text
 (`readers:`). A turn is `--- kind fact=value …` with its text below; a response without one is empty. With `schema={…}`
-a call's request declares its tool so, or the one named by `tool=`; with `declares=` a response's declares that tool.
-With `raw=escaped` the text has its `\\u…` written out; `line ×n` is that line n times without its ends.
+a call's request declares its tool so, or the one named by `tool=`; with `declares=` a response's declares that tool,
+with `asks=` it names that model; `id=` is a call's. With `raw=escaped` the text has its `\\u…` written out;
+`line ×n` is that line n times without its ends.
 
 Above the cases stand the real sessions that have the finding, one a line: `found in corpus/<file> <session>: <turns>`.
 """
@@ -101,7 +102,11 @@ def _turn(part: str, home: str, before: list[TurnView]) -> TurnView:
         facts["contract"] = held_call(text, facts["agent"], Declaration.of({"tools": [tool]}))
     if declares := facts.pop("declares", None):
         facts["declared"] = {"tools": [{"name": declares}]}
-    if facts.get("tool_calls"):
+    if asks := facts.pop("asks", None):
+        facts["declared"] = {"model": asks}
+    if ident := facts.pop("id", None):
+        facts["tool_calls"] = [{"id": ident, "type": "function"}]
+    elif facts.get("tool_calls"):
         facts["tool_calls"] = [{"function": {"name": facts["tool_calls"]}}]
     position = sum(turn.kind != "again" for turn in before) - (kind == "again")
     return TurnView(**{"position": position, "entry": len(before), "kind": kind, "raw": raw} | facts)

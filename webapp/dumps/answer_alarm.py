@@ -192,7 +192,7 @@ def facts_of(turn: Turn) -> Iterator[tuple[str, str]]:
     yield "text" if turn.kind == "response" else "arguments", turn.arguments or "yes"
     tokens = {"in": turn.tokens_in, "out": turn.tokens_out, "reasoning": turn.tokens_reasoning}
     yield from (("tokens", name) for name, count in tokens.items() if count is not None)
-    facts = {"declared": declared.keys() - {"max_tokens"}, "cap": declared.get("max_tokens")}
+    facts = {"declared": declared.keys() - {"max_tokens", "model"}, "cap": declared.get("max_tokens")}
     facts |= {"stop": turn.stop, "host": turn.host}
     yield from ((name, "yes") for name, fact in facts.items() if fact)
 

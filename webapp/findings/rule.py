@@ -19,7 +19,7 @@ Detail = dict[str, Any]
 EVERY_KIND = ("response", "tool_call", "tool_result", "prompt", "error", "event")
 """kinds of turns, for a rule that looks at all of them"""
 MODEL = ("response", "tool_call")
-CUT, OTHERWISE = ("length", "context"), ("filtered", "refused", "malformed", "error", "paused")
+CUT, OTHERWISE = ("length", "context", "dropped"), ("filtered", "refused", "malformed", "error", "paused")
 """reasons to stop: by which the end alone may be at fault, and those that say why something is missing"""
 MOST_TURNS = 200
 """How many positions a finding keeps; `count` in its detail counts them all."""

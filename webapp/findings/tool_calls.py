@@ -99,6 +99,15 @@ def named_calls(raw: str) -> list[str]:
     return [next(filter(None, found)) for found in _named_call_pattern.findall(raw, 0, _LOOKED_AT)]
 
 
+def answers_itself(raw: str) -> bool:
+    """Whether a text calls, writes the result itself and ends, as ReAct does, so that no program runs the call."""
+    at = 0
+    for mark in ("\nAction Input:", "\nObservation:", "\nFinal Answer:"):
+        if (at := raw.find(mark, at, _LOOKED_AT)) < 0:
+            return False
+    return raw.lstrip().startswith(("Thought:", "Action:"))
+
+
 def tagged_calls(raw: str, tools: Iterable[str]) -> list[str]:
     """Those of `tools` that a text calls by tags of their names, with a tag for each argument."""
     return [name for name in _tag.findall(raw, 0, _LOOKED_AT) if name in tools and f"</{name}>" in raw]
@@ -180,9 +189,10 @@ class CallTracker:
             return None
         read_count = 0 if not home.values else count if named or home is ours else len(calls(home.values, self.home))
         declared = home is ours and _declares(turn, names)
+        made_up = turn.stop == "complete" and answers_itself(turn.raw)
         repairs = tuple(edit.repair for index in ours.chosen for edit in ours.attempts[index].edits)
         called = 0 if home is ours else read_count
-        return WrittenCalls(turn.position, count, repairs, declared or read_count < count, declared, called)
+        return WrittenCalls(turn.position, count, repairs, declared or made_up or read_count < count, declared, called)
 
 
 _ERROR_LOOKED_AT, _LONGEST_ERROR = 300, 4000

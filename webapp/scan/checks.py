@@ -30,7 +30,7 @@ CHECKS: Mapping[str, Check] = {
     "arguments_fit": Check("arguments fit", ("emptied_arguments", "broken_contract"), "schema_mismatch"),
     "names_declared": Check("names declared", (), "unknown_name"),
     "not_cut": Check("not cut", ("cut_response",)),
-    "answered": Check("answered", ("billed_but_empty", "turns_exhausted", "zombie_model")),
+    "answered": Check("answered", ("billed_but_empty", "turns_exhausted", "zombie_model", "other_model")),
     "no_loop": Check(
         "no loop",
         ("runaway_repetition", "same_failure_again", "validation_storm", "rejected_again", "poisoned_history"),

@@ -1,8 +1,8 @@
 """What a request, or a file for it, declares: tools with schemas, which may be called, and the form of the answer.
 
-One shape for all providers, `{"tools": [{"name", "schema"}], "tool_choice", "response_format"}`, and `max_tokens`, the
-cap of the answer; webapp/contracts says what its parts mean. What a request does not say is not in it, and a request
-that says nothing declares None.
+One shape for all providers, `{"tools": [{"name", "schema"}], "tool_choice", "response_format"}`, `max_tokens`, the
+cap of the answer, and `model`, who was asked, where its answer names another; webapp/contracts says what its parts
+mean. What a request does not say is not in it, and a request that says nothing declares None.
 """
 
 from __future__ import annotations
@@ -69,6 +69,17 @@ def declared_in(holder: Any, depth: int = _DEPTH) -> Declared | None:
         if inner_tools := declared_in(inner, depth - 1):
             declared = {**inner_tools, **declared}
     return declared or None
+
+
+_FALLBACKS = ("models", "fallbacks", "fallback_models")
+
+
+def with_model(declared: Declared | None, request: Any, asked: str | None, answered: str | None) -> Declared | None:
+    """`declared` with the model that was `asked`, where its answer names another and the request allows no others."""
+    is_same = not asked or not answered or answered.lower().startswith(asked.lower())
+    if is_same or any(as_object(request).get(key) for key in _FALLBACKS):
+        return declared
+    return {**(declared or {}), "model": asked}
 
 
 def _value(holder: dict[str, Any], *keys: str) -> Any:

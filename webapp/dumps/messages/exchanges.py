@@ -7,7 +7,7 @@ from typing import Any
 
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.bodies import answer, is_answer, nothing_said, said_or_sent, unanswered
-from webapp.dumps.messages.declarations import declared_in
+from webapp.dumps.messages.declarations import declared_in, with_model
 from webapp.dumps.messages.langchain import generations_body
 from webapp.dumps.messages.metadata import hosts_of
 from webapp.dumps.messages.pieces import Piece, as_json, call, text_or_json
@@ -57,7 +57,9 @@ def exchange(request: Any, response: Any, conversation: Conversation) -> list[Tu
     first = response[0] if isinstance(response, list) and response else response
     conversation.model = first_text(first, *_MODELS) or first_text(request, *_MODELS) or conversation.model
     if isinstance(request, dict) and request:
-        conversation.declares(conversation.declared_beside or declared_in(request))
+        declared = conversation.declared_beside or declared_in(request)
+        asked, answered = first_text(request, *_MODELS), first_text(first, *_MODELS)
+        conversation.declares(with_model(declared, request, asked, answered))
     elif request is None and as_object(first).get("object") == "response":  # it tells what it was asked for
         conversation.declares(declared_in(first))
     conversation.hosts = [*hosts_of(first), *hosts_of(request)]

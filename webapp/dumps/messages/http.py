@@ -18,8 +18,8 @@ from webapp.dumps.messages.chat_streams import is_end
 from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.metadata import asked_at
 from webapp.dumps.messages.streams import MOST_STREAM, answers, chunks, parsed_body
-from webapp.dumps.messages.turns import Conversation, each_with
-from webapp.dumps.records import Entries, Problem, Turn
+from webapp.dumps.messages.turns import Conversation, each_filled, each_with
+from webapp.dumps.records import Entries, Problem, Stop, Turn
 from webapp.dumps.spool import NO_TEXT, packed_text
 from webapp.dumps.values import BINARY, as_list, as_object, first_text, text, whole
 
@@ -36,12 +36,14 @@ _LINE = re.compile(r"^(?:data:[ \t]*)?(\{[^\r\n]*)", re.M)
 _IDENT = re.compile(r'"id"\s*:\s*"([^"]+)".{0,300}?chat\.completion\.chunk')
 """what may be the answer that a chunk says it belongs to"""
 _ENDS = {
-    "message_start": re.compile(r'"(?:message_stop|error|stop_reason)"\s*[,:}](?!\s*null)'),
-    "response.created": re.compile(
+    re.compile("message_start"): re.compile(r'"(?:message_stop|error|stop_reason)"\s*[,:}](?!\s*null)'),
+    re.compile("response\\.created"): re.compile(
         r'"(?:response\.(?:completed|failed|incomplete|cancelled|done)|error)"\s*[,:}](?!\s*null)'
     ),
-    '"token",': re.compile(r'\[DONE\]|"(?:type|event)"\s*:\s*"(?!token")|"error"'),
-    "chat.completion.chunk": re.compile(r'\[DONE\]|"(?:finish_reason|error)"\s*:(?!\s*null)'),
+    re.compile('"token",'): re.compile(r'\[DONE\]|"(?:type|event)"\s*:\s*"(?!token")|"error"'),
+    re.compile("chat\\.completion\\.chunk"): re.compile(r'\[DONE\]|"(?:finish_reason|error)"\s*:(?!\s*null)'),
+    re.compile(r'\A\s*data:[^\n]*"candidates"'): re.compile(r'"(?:finishReason|blockReason|error)"\s*:(?!\s*null)'),
+    re.compile(r'\A\s*\{"model":[^\n]*"done":\s*false'): re.compile(r'"done":\s*true|"error"\s*:(?!\s*null)'),
 }
 """what ends a stream, by what stands in its beginning"""
 
@@ -142,7 +144,7 @@ def ends_early(body: Any) -> bool:
     several = answers([event for _, event in chunks(body)]) if len(set(_IDENT.findall(body))) > 1 else []
     if len(several) > 1:
         return not all(any(is_end(event) or event.get("error") for event in answer.events) for answer in several)
-    ends = next((ends for begins, ends in _ENDS.items() if begins in body), None)
+    ends = next((ends for begins, ends in _ENDS.items() if begins.search(body)), None)
     return ends is not None and not ends.search(body)
 
 
@@ -183,9 +185,16 @@ def http_turns(http: HttpExchange, conversation: Conversation) -> list[Turn]:
         conversation.notes.append(f"{damaged} lines of the stream are cut or damaged; the others were read")
     if response not in (None, http.response) and ends_early(http.response):
         conversation.notes.append("the stream ends before its answer does; what came of it was read")
+        turns = _dropped(turns)
     if not isinstance(http.status, int) or http.status < 400:
         turns += [Turn(0, "error", raw=error, role="provider") for error in errors]
     return _refused(turns, http.status, request, response)
+
+
+def _dropped(turns: list[Turn]) -> list[Turn]:
+    """`turns` of which those that are the answer stopped as their stream ended."""
+    asked = max((place for place, turn in enumerate(turns) if turn.kind in ("prompt", "tool_result")), default=-1)
+    return [*turns[: asked + 1], *each_filled(turns[asked + 1 :], stop=Stop("dropped", "the stream ends"))]
 
 
 def _asks(request: Any) -> bool:

@@ -35,6 +35,7 @@ REASONS = {
         *("max_prompt_tokens", "error_limit"),
     ),
     "paused": ("pause_turn", "paused", "compaction"),
+    "dropped": ("dropped", "network_error", "connection_error", "disconnected"),
     "error": (
         *("error", "failed", "cancelled", "canceled", "aborted", "abort", "user_cancel", "client_cancelled", "timeout"),
         *("time_limit", "insufficient_system_resource", "too_many_tool_calls", "missing_thought_signature"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.decoding import opened
-from webapp.dumps.messages.declarations import declared_in
+from webapp.dumps.messages.declarations import declared_in, with_model
 from webapp.dumps.messages.metadata import hosts_of, stop, stop_of
 from webapp.dumps.messages.pieces import Piece, as_json, speaks
 from webapp.dumps.records import Stop
@@ -196,7 +196,8 @@ def span_declares(span: EntrySpan) -> dict[str, Any] | None:
     declared: dict[str, Any] = {}
     for holder in (span.attributes, *(event for _, event in span.events)):
         declared = {**_declared(holder), **declared}
-    return declared or None
+    asked, answered = map(span.attributes.text, ("gen_ai.request.model", "gen_ai.response.model"))
+    return with_model(declared or None, None, asked, answered)
 
 
 def _declared(attributes: Attributes) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The provider refused every turn after a malformed call, or because calls and results do not pair in the history."""
+"""Calls and results that do not pair: two calls of one id, or a provider that refused every turn after a bad call."""
 
 from __future__ import annotations
 
@@ -19,11 +19,15 @@ _about_calls = re.compile(
     r"\bjson\b|tool[ _-]?(?:call|use)|function[ _]?call|\barguments?\b|unterminated string|expecting ", re.IGNORECASE
 )
 _unpaired = re.compile(
-    r"`tool_use` ids|unexpected `tool_use_id`|must be (?:followed by tool|a response to)|does not follow tool call"
-    r"|no tool (?:call|output) found",
+    r"`tool_use` ids|tool_use ids must|duplicate ids|unexpected `tool_use_id`|expected toolresult blocks"
+    r"|must be (?:followed by tool|a response to)|does not follow tool call|no tool (?:call|output) found"
+    r"|function ?response\b.{0,40}function ?call\b",
     re.IGNORECASE,
 )
 """what is said of a call without its result, of a result without its call, and of two calls with one id"""
+
+
+_ID_KEYS = ("call_id", "id", "toolUseId", "tool_call_id", "toolCallId")
 
 
 @dataclass(slots=True)
@@ -39,8 +43,12 @@ class PoisonedHistories(Observer):
     def __init__(self, context: RuleContext) -> None:
         super().__init__(context)
         self.open: dict[int | None, Poisoned] = {}
+        self.entry = -1
+        self.calls: dict[str, TurnView] = {}
+        self.shared, self.shared_id = MarkedTurns(), ""
 
     def see(self, turn: TurnView) -> None:
+        self._pair(turn)
         if said := refused(turn):
             if turn.sounding not in self.open and _unpaired.search(said) and len(self.open) < _MOST_BRANCHES:
                 self.open[turn.sounding] = Poisoned(None, "")
@@ -52,7 +60,20 @@ class PoisonedHistories(Observer):
         elif turn.kind in ("response", "tool_call") and not turn.failure:
             self.open.pop(turn.sounding, None)
 
+    def _pair(self, turn: TurnView) -> None:
+        """Mark a call with the id of another one of its answer; the same call again is none, and a result ends it."""
+        if turn.entry != self.entry or turn.kind != "tool_call":
+            self.entry, self.calls = turn.entry, {}
+        call = turn.tool_calls[0] if turn.kind == "tool_call" and turn.tool_calls else None
+        ident = next((call[key] for key in _ID_KEYS if call.get(key)), None) if isinstance(call, dict) else None
+        first = self.calls.setdefault(str(ident), turn) if ident and len(self.calls) < MOST_TURNS else turn
+        if (first.agent, first.raw) != (turn.agent, turn.raw):
+            self.shared_id = self.shared_id or str(ident)
+            self.shared.add(turn.position)
+
     def end(self) -> Iterator[tuple[MarkedTurns, Detail]]:
+        if self.shared.count:
+            yield self.shared, {"id": self.shared_id}
         for poisoned in self.open.values():
             refusals = poisoned.refusals
             if refusals.count >= LEAST:
@@ -71,6 +92,11 @@ def refused(turn: TurnView) -> str | None:
 
 
 def says(detail: Detail) -> str:
+    if "id" in detail:
+        has = "has" if detail["turns"] == 1 else "have"
+        return (
+            f"{number(detail['turns'], 'call')} {has} the id of another call of the same answer, {code(detail['id'])}"
+        )
     of = f" of {code(detail['tool'])}" if detail["tool"] else ""
     turns = number(detail["refused"], "request")
     if detail.get("unpaired"):
@@ -78,4 +104,5 @@ def says(detail: Detail) -> str:
     return f"a malformed call{of} stayed in the history, and the provider refused all {turns} after it"
 
 
-plugin = Rule("poisoned_history", "high", 12, ("response", "tool_call", "error", "event"), PoisonedHistories, says)
+_KINDS = ("response", "tool_call", "tool_result", "prompt", "error", "event")
+plugin = Rule("poisoned_history", "high", 12, _KINDS, PoisonedHistories, says)

@@ -71,7 +71,8 @@ class RejectedAgain(Observer):
         row = self.rows.get(key)
         if row is None or row.kind != kind:
             self._close(key)
-            error = next((line for line in (turn.raw or "").splitlines() if line.strip()), "").strip()
+            lines = [line.strip() for line in (turn.raw or "").splitlines() if line.strip()] or [""]
+            error = " ".join(lines[: 1 + lines[0].endswith(":")])
             row = self.rows[key] = _Row(kind, error[:200], call=self.calls.get(key), began=turn.sent_at)
             if len(self.rows) > _MOST_ROWS:
                 self._close(next(iter(self.rows)))

@@ -15,17 +15,19 @@ _SHORTEST = 1000
 """code points; a shorter text is not looked at, and so much of it must be repetition"""
 _TAIL = 48
 _ENOUGH = 10
-_IN_A_ROW = {"again": 4, "call": 5, "two": 4}
-"""from how many on the same text, the same call with the same result, or two such calls in turn are told"""
+_IN_A_ROW = {"again": 4, "call": 5, "two": 4, "wait": 50}
+"""from how many on the same text, the same call with the same result, two such calls in turn, or a call that has reason
+to be made again are told"""
 _MOST_BRANCHES = 1000
 _LONG_ENOUGH = 40
 """code points that a text must have for the same one again to mean anything"""
-_waits = re.compile(
-    r"\A(?!\S*git)\S*(?:status|progress)"
-    r"|(?<![a-z])(?:wait|sleep|poll|running|pending|queued|in.progress|not (?:ready|done|yet))",
-    re.I,
-)
+_within = re.compile(r"(?<![a-z])(?:wait|sleep|poll|running|pending|queued|in.progress|not (?:ready|done|yet))", re.I)
+_waits = re.compile(rf"\A(?!\S*git)\S*(?:status|progress)|{_within.pattern}", re.I)
 """in calls and results of an agent that has reason to ask again, of which the tool's name comes first"""
+_over = re.compile(
+    r"""(?:status|state)["']?\s{0,9}[:=]\s{0,9}["']?(?:completed?|done|finished|failed|cancell?ed)\b""", re.I
+)
+"""in a result that says of what is waited for that it is over"""
 _WAITS_WITHIN = 600
 """code points of a call with its result: what is asked for again is short, and a long text may speak of anything"""
 
@@ -46,8 +48,8 @@ class Repetitions(Observer):
         if raw is None:
             return
         if turn.kind == "prompt":
-            for who in (None, 0, 1):
-                self.rows.pop((turn.sounding, "call", who), None)
+            for what, who in (("wait", None), ("call", None), ("call", 0), ("call", 1)):
+                self.rows.pop((turn.sounding, what, who), None)
         elif turn.kind == "tool_result":
             self._result(turn, raw)
         elif len(raw) >= _SHORTEST and (ending := loop(raw)) is not None:
@@ -76,8 +78,12 @@ class Repetitions(Observer):
         if call is not None and call.sounding == turn.sounding and not is_rejection(turn):
             asked = call.ours.values if call.ours and call.ours.verdict == "clean" else call.raw  # however it is spaced
             text = f"{call.agent}\n{asked}\n{raw}"
-            if not _waits.search(text, 0, _WAITS_WITHIN):
+            waits = _waits.search(text, 0, _WAITS_WITHIN)
+            if waits is None or (_over.search(raw, 0, _WAITS_WITHIN) and not _within.search(text, 0, _WAITS_WITHIN)):
+                self.rows.pop((call.sounding, "wait", None), None)
                 self._call(call, text)
+            else:
+                self._tell("wait", self._row((call.sounding, "wait", None), call, text))
 
     def _call(self, turn: TurnView, text: str) -> None:
         """Count a call as the same one again, and as every other one, which two calls in turn are."""
@@ -144,7 +150,7 @@ def _times(raw: str, piece: str) -> int:
 def says(detail: Detail) -> str:
     if detail["what"] == "again":
         return f"the agent sent the same text {number(detail['times'], 'time')} in a row"
-    if detail["what"] == "call":
+    if detail["what"] in ("call", "wait"):
         return f"the agent made the same call {number(detail['times'], 'time')} in a row, and got the same result"
     if detail["what"] == "two":
         return f"the agent made the same two calls in turn {number(detail['times'], 'time')}, and got the same results"

@@ -121,6 +121,7 @@ WORDS = {
     "malformed": "the provider could not read the model's call",
     "context": "the context is full",
     "paused": "paused, to go on in a further request",
+    "dropped": "the connection ended before the answer did",
     "error": "ended by an error",
 }
 """of each reason"""

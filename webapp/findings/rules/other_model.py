@@ -1,0 +1,62 @@
+"""Another model answered than the request names: an earlier or a smaller one, or one of another maker."""
+
+from __future__ import annotations
+
+import re
+
+from webapp.findings.rule import MODEL, Detail, Observer, Rule, RuleContext, TurnView, code, number
+
+_family = re.compile(
+    r"gpt|claude|gemini|gemma|llama|qwen|deepseek|mistral|mixtral|codestral|grok|glm|kimi|minimax|\bo(?=[134]\b)"
+)
+_version = re.compile(r"(?<![\da-z])[vkmr]?(\d)(?:[.-]?(\d))?(?!\d|\.?\d*[bkx])")
+_size = re.compile(r"\b(?:mini|nano|lite|haiku|sonnet|opus|flash|pro)\b")
+
+
+class OtherModels(Observer):
+    def __init__(self, context: RuleContext) -> None:
+        super().__init__(context)
+        self.entry = -1
+        self.first: tuple[str, str] | None = None
+
+    def see(self, turn: TurnView) -> None:
+        asked, answered = (turn.declared or {}).get("model"), turn.model
+        if not isinstance(asked, str) or not answered or turn.entry == self.entry or not is_other(asked, answered):
+            return
+        self.entry = turn.entry
+        self.first = self.first or (asked, answered)
+        self.marked.add(turn.position)
+
+    def detail(self) -> Detail:
+        asked, answered = self.first or ("", "")
+        return {"asked": asked, "answered": answered}
+
+
+def is_other(asked: str, answered: str) -> bool:
+    """Whether both names tell a model, and not the same one: an alias, a snapshot or a provider's prefix is none."""
+    (family, version, sizes), (other, other_version, other_sizes) = _parts(asked), _parts(answered)
+    if not family or not other or not version:
+        return False
+    if family != other:
+        return True
+    is_same = version.startswith(other_version) or other_version.startswith(version)
+    return not is_same or (bool(other_version) and sizes != other_sizes)
+
+
+def _parts(name: str) -> tuple[str, str, set[str]]:
+    """The family of a model by its name, the digits of its version without dots, and the words of its size."""
+    plain = name.lower().rpartition("/")[2]
+    if (family := _family.search(plain)) is None:
+        return "", "", set()
+    behind = re.split(r"\d{3}", plain[family.end() :])[0]
+    found = _version.search(" " + behind.lstrip("-. "))
+    version = "".join(filter(None, found.groups())) if found else ""
+    return family[0], version, set(_size.findall(plain))
+
+
+def says(detail: Detail) -> str:
+    responses = "" if detail["turns"] == 1 else f", {number(detail['turns'], 'time')}"
+    return f"{code(detail['asked'])} was asked, and {code(detail['answered'])} answered{responses}"
+
+
+plugin = Rule("other_model", "medium", 65, MODEL, OtherModels, says)
