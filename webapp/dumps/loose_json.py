@@ -21,7 +21,8 @@ COMMENTED = re.compile(r"\s*+(?:[\[{](?:[^\0]{0,4000}?[\n,{\[]\s{0,40}+)?)?(?://
 _TEXT = r'(?P<text>"(?:[^"\\]|\\[\s\S]?)*+"?)'
 _COMMENT = re.compile(rf"{_TEXT}|//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)")
 """a text or a comment that nothing closes goes to the end: sought anew at each sign, it would take square time"""
-HTTP = re.compile(r"^HTTP/[\d.]{1,3} (\d{3})[^\n]*\n(?:[\w-]{1,80}:[^\n]*\n){0,200}\r?\n", re.M)
+_ANSWERED = re.compile(r"HTTP/[\d.]{1,3} (\d{3})[^\n]*\n(?:[\w-]{1,80}:[^\n]*\n){0,200}\r?\n")
+HTTP = re.compile(f"^{_ANSWERED.pattern}", re.M)
 """the head of a response, as curl -i and editors' clients write it"""
 CARRIED = re.compile(
     r'\s*\{\s*"(?:(?:status|data)"[\s\S]{0,200}?"resultType"\s*:\s*"streams"|events"\s*:\s*\[(?=[\s\S]*"ingestionTime")'
@@ -118,3 +119,21 @@ def responses(written: str) -> Iterator[Any]:
     marks = list(HTTP.finditer(written))
     for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(written)], strict=True):
         yield {"response": {"status": int(mark[1]), "body": written[mark.end() : end].strip()}}
+
+
+RECORDED = re.compile(r"httprr trace v1\r?\n\d")
+_SIZES = re.compile(r"\d{1,9} \d{1,9}\r?\n(?=[A-Z]{3,7} \S{1,2000} HTTP/)")
+"""of a request and its response, as Go's httprr writes them before both"""
+
+
+def recorded(written: str) -> Iterator[Any]:
+    """The exchanges that Go's httprr recorded; one without a response as a text."""
+    marks = list(_SIZES.finditer(written))
+    for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(written)], strict=True):
+        record = written[mark.end() : end]
+        if (answered := _ANSWERED.search(record)) is None:
+            yield record
+            continue
+        head, _, body = record[: answered.start()].replace("\r\n", "\n").partition("\n\n")
+        request = {"url": head.split(" ", 2)[1], "body": body}
+        yield {"request": request, "response": {"status": int(answered[1]), "body": record[answered.end() :]}}

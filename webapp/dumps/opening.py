@@ -290,6 +290,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[Source], Iterable[Any] | None]]
     (text_records.AICHAT, _of_whole(text_records.asked_and_answered)),
     (SERVED, served_messages),
     (loose_json.HTTP, _of_whole(loose_json.responses)),
+    (loose_json.RECORDED, _of_whole(loose_json.recorded)),
     (text_records.FLOWS, text_records.flows),
     (text_records.GLUED, _of_whole(text_records.glued)),
     (_TEXT_LISTS, _text_lists),

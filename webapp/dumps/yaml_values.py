@@ -31,7 +31,7 @@ class YamlRefused(ValueError):
 def read(file: BinaryIO, start: int, key: str | None = None) -> Iterator[Entry | Problem]:
     """The objects that its documents are, or the items of their lists (of that under the `key`), as they are asked for.
 
-    Raises `BadDump` where there is none; damage further on is a `Problem`.
+    A key leads on by dots, as `log.entries`. Raises `BadDump` where there is none; damage further on is a `Problem`.
     """
     size, _ = file.seek(0, 2) - start, file.seek(start)
     count, events = 0, yaml.parse(file, Loader=LOADER)
@@ -105,5 +105,8 @@ def _entered(events: Iterator[Any], key: str | None) -> Any:
         name, started = value(event, events, 0), next(events)
         if name == key and isinstance(started, yaml.SequenceStartEvent):
             return started
+        if isinstance(started, yaml.MappingStartEvent) and key is not None and key.startswith(f"{name}."):
+            key = key.removeprefix(f"{name}.")
+            continue
         value(started, events, 0)
     raise YamlRefused(f"no list under {key}")

@@ -72,26 +72,33 @@ def _is_exchange(value: dict[str, Any]) -> bool:
 _REALTIME = re.compile(r'"type":\s*"response\.|"serverContent"|"choices"|"delta"')
 
 
+_HAR_YAML = re.compile(r"(?:---\s*\n)?log:[ \t\r]*\n(?:[ \t]+[^\n]*\n){0,20}?[ \t]+entries:[ \t\r]*\n")
+
+
 class Har(Format):
     called = "har"
     shapes = 'HAR archives {"log": {"entries": […]}}'
     times = ("startedDateTime",)
 
     def sniff(self, head: DumpHead) -> int:
+        if head.shape == "text":
+            return 95 if _HAR_YAML.match(head.text) else 0
         log = head.document.get("log")
         if isinstance(log, dict):
             return 95 if isinstance(log.get("entries"), list) else 0
         return 90 if head.shape == "object" and head.mentions("log") and head.mentions("startedDateTime") else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        yield from by_time(_entries(source), lambda _: source.stem, lambda entry: entry.get("startedDateTime"))
+        yield from by_time(_entries(source, head), lambda _: source.stem, lambda entry: entry.get("startedDateTime"))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         return http_turns(_exchange(entry), conversation)
 
 
-def _entries(source: Source) -> Entries:
-    for entry in objects(inner_list(source.text(), "log", "entries"), "log.entries"):
+def _entries(source: Source, head: DumpHead) -> Entries:
+    in_yaml = head.shape == "text"
+    entries = yaml_values.read(source.file, source.start, "log.entries") if in_yaml else _of_json(source)
+    for entry in entries:
         if isinstance(entry, Problem) or speaks_of_models(_exchange(entry[1])):
             yield entry
         elif spoken_frames := sum(_is_spoken(frame) for frame in as_list(entry[1].get("_webSocketMessages"))):
@@ -100,10 +107,15 @@ def _entries(source: Source) -> Entries:
             )
 
 
+def _of_json(source: Source) -> Entries:
+    return objects(inner_list(source.text(), "log", "entries"), "log.entries")
+
+
 def _exchange(entry: dict[str, Any]) -> HttpExchange:
     request, response = as_object(entry.get("request")), as_object(entry.get("response"))
     content = as_object(response.get("content"))
-    body = as_object(request.get("postData")).get("text")
+    posted = as_object(request.get("postData"))
+    body = posted.get("text", posted.get("textJSON"))  # as Cody's persister of Polly.js has it
     answer = body_text(content.get("text"), text(content.get("encoding")))
     return HttpExchange(text(request.get("url")) or "", body, answer, response.get("status"))
 

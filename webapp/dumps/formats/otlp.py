@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
@@ -9,7 +10,7 @@ from typing import Any
 
 from webapp.dumps import otlp_protobuf
 from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
-from webapp.dumps.documents import entries_of, objects
+from webapp.dumps.documents import entries_of, inner_list, objects
 from webapp.dumps.linked_turns import Side
 from webapp.dumps.records import Entries, Entry, Problem, Turn, numbered
 from webapp.dumps.sessions import SpilledEntries, spilled
@@ -23,6 +24,8 @@ from webapp.dumps.values import as_list, as_object
 
 _LISTS = ("resourceSpans", "resource_spans", "batches")
 """the last is Grafana Tempo's"""
+_IN_TRACE = re.compile(r'\s*\{\s*"trace"\s*:\s*\{\s*"(resourceSpans|batches)"\s*:')
+"""how its newer API wraps them"""
 _LOGS = ("resourceLogs", "resource_logs")
 _METRICS = {"resourceMetrics", "resource_metrics"}
 _BOTH = (*_LISTS, *_LOGS)
@@ -55,7 +58,7 @@ class Otlp(Format):
             return 95
         known = [key for key in _BOTH if key != "batches" or "scopeSpans" in head.text]
         if head.shape == "object":
-            return 95 if any(key in head.items for key in known) else 0
+            return 95 if any(key in head.items for key in known) or _IN_TRACE.match(head.text) else 0
         samples = [sample for sample in head.objects if not sample.keys() & _METRICS]
         return 95 if samples and all(any(key in sample for key in known) for sample in samples) else 0
 
@@ -203,6 +206,8 @@ def _groups(source: Source, head: DumpHead) -> Entries:
     if head.shape == "protobuf":
         groups = otlp_protobuf.groups(source.file)
         return (group if isinstance(group, Problem) else (at, group) for at, group in groups)
+    if head.shape == "object" and (match := _IN_TRACE.match(head.text)):
+        return objects(inner_list(source.text(), "trace", match[1]), f"trace.{match[1]}")
     if head.shape == "object":
         keys = [key for key in _BOTH if key in head.items] or [_LISTS[0]]
         return (entry for key in keys for entry in objects(walk(source.text(), frozenset(_BOTH)), key))

@@ -34,9 +34,9 @@ def is_responses(event: dict[str, Any]) -> bool:
 
 def responses(events: list[dict[str, Any]]) -> dict[str, Any]:
     """The response as it was completed; where the stream ends before that, what its deltas say."""
-    states = [event["response"] for event in events if isinstance(event.get("response"), dict)]
-    last: dict[str, Any] = states[-1] if states else {}
-    if last.get("output"):
+    states = [event.get("response", event) for event in events if event.keys() & {"response", "output"}]
+    last = as_object(states[-1]) if states else {}
+    if last.get("output") and "type" not in last:  # which Perplexity's last event is itself
         return last
     items: dict[Any, dict[str, Any]] = {}
     for event in events:

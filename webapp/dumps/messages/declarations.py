@@ -25,7 +25,10 @@ _SCHEMAS = (
     *("schema", "args_schema"),
 )
 _FUNCTIONS = ("functionDeclarations", "function_declarations")
-_LISTS = ("tools", "functions", "function_tools", "toolDefinitions", "tool_definitions", "mlflow.chat.tools")
+_LISTS = (
+    *("tools", "functions", "function_tools", "toolDefinitions", "tool_definitions", "mlflow.chat.tools"),
+    "gen_ai.tool.definitions",
+)
 _GENERATION = ("generationConfig", "generation_config", "config")
 _ANSWER_SCHEMAS = ("responseSchema", "response_schema", "responseJsonSchema", "response_json_schema")
 _HOLDERS = (

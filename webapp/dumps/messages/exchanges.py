@@ -27,7 +27,7 @@ from webapp.dumps.programs import LEVELS
 from webapp.dumps.records import Stop, Turn, role_of
 from webapp.dumps.values import are_messages, as_list, as_object, first_moment, first_text, text, whole
 
-_MODELS = ("model", "modelVersion", "modelId", "model_version")
+_MODELS = ("model", "modelVersion", "modelId", "model_version", "model_id")
 _ASKING = {"messages", "contents", "prompt", "input"}
 _TALKING = {"messages", "contents"}
 """keys of requests that want an answer, though all that they say was said before"""
@@ -146,7 +146,8 @@ def _logged(value: dict[str, Any], conversation: Conversation) -> list[Turn]:
         request = written
     if isinstance(as_object(value.get("result")).get("message"), dict) and key not in value:  # Anthropic's batches
         response = value["result"]["message"]
-    turns = exchange(request, said_or_sent(request, response, body) or response, conversation)
+    said = said_or_sent(request, response, body)
+    turns = exchange(request, response if said is None else said, conversation)
     return each_filled(or_failure(value, turns, key, conversation), sent_at=_sent_at(value))
 
 

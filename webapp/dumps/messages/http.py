@@ -63,7 +63,7 @@ class HttpExchange:
 def is_recorded(value: dict[str, Any]) -> bool:
     """Whether an entry holds a response with its body, and an address or a status."""
     request, response = as_object(value.get("request")), as_object(value.get("response"))
-    bodies = (*_BODIES, "body_segments")
+    bodies = (*_BODIES, "body_segments", "bodyBase64")
     is_served = first_text(request, *_WHERE) is not None or any(whole(response.get(key)) for key in _STATUS)
     return is_served and any(response.get(key) is not None for key in bodies)
 
@@ -84,8 +84,8 @@ def body_of(holder: dict[str, Any]) -> Any:
     if isinstance(segments := holder.get("body_segments"), list):  # google-genai's replays
         in_bytes = body_text(jsontext.dumps(as_list(holder.get("byte_segments"))), "base64")
         return segments[0] if len(segments) == 1 else segments or in_bytes or None
-    if isinstance(holder.get("base64Body"), str):  # WireMock's
-        return body_text(holder["base64Body"], "base64")
+    if packed := first_text(holder, "base64Body", "bodyBase64"):  # WireMock's, and of who records bytes
+        return body_text(packed, "base64")
     wanted = at(holder, "bodyPatterns[*].equalToJson|bodyPatterns[*].equalTo")[0]  # of a request, as WireMock has it
     body = next((holder[key] for key in _BODIES if key in holder), wanted)
     if isinstance(body, dict) and BINARY not in body:

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from webapp.dumps.decoding import Damage, Decoder, json_or_none
-from webapp.dumps.messages import block_streams, chat_streams
+from webapp.dumps.messages import block_streams, chat_streams, text_streams
 from webapp.dumps.messages.chat_streams import is_end
-from webapp.dumps.messages.text_streams import is_mistral, is_text_stream, mistral, text_begins, text_stream
 from webapp.dumps.values import as_object, id_text
 
 _OBJECT = re.compile(r'\{\s*"')
@@ -137,13 +136,16 @@ def is_event(value: Any) -> bool:
     event, kind = _bare(value), str(value.get("type"))
     if value.get("object") in ("chat.completion.chunk", "text_completion.chunk") or chat_streams.is_older_cohere(value):
         return True
-    if event is not value or block_streams.is_bedrock(value) or block_streams.is_agui(value):
+    if event is not value or any(fits(value) for fits in _SURE):
         return True
     if kind.startswith("response."):
         return "sequence_number" in value or bool(value.keys() & {"response", "item", "delta", "part", "text"})
     if (kind in _HELD and "snapshot" in value) or chat_streams.is_cohere(value):
         return True
     return kind in _NAMED_EVENTS and bool(value.keys() & {"message", "index", "delta"} or kind in _BARE_EVENTS)
+
+
+_SURE = (block_streams.is_bedrock, block_streams.is_agui, text_streams.is_interaction)
 
 
 def wrapped_event(value: Any) -> Any:
@@ -274,6 +276,8 @@ _DIALECTS = (
     _Dialect(chat_streams.is_responses, chat_streams.responses, _starts("response.created")),
     _Dialect(chat_streams.is_cohere, chat_streams.cohere, _starts("message-start")),
     _Dialect(block_streams.is_agui, block_streams.agui, _starts("RUN_STARTED")),
-    _Dialect(is_mistral, mistral, _starts("conversation.response.started")),
-    _Dialect(is_text_stream, text_stream, text_begins),
+    _Dialect(text_streams.is_mistral, text_streams.mistral, _starts("conversation.response.started")),
+    _Dialect(text_streams.is_dashscope, text_streams.dashscope, ident=lambda event: id_text(event.get("request_id"))),
+    _Dialect(text_streams.is_interaction, text_streams.interaction, _starts("interaction.created", key="event_type")),
+    _Dialect(text_streams.is_text_stream, text_streams.text_stream, text_streams.text_begins),
 )

@@ -1,4 +1,4 @@
-"""Streams whose events add to one text under one name, as those of Hugging Face, llama.cpp, Dify, Coze and SGLang."""
+"""Streams that add to one text under one name, as Hugging Face's, Dify's and SGLang's, or say what others do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from webapp.dumps.json_path import at, holds
-from webapp.dumps.messages.chat_streams import joined, or_empty, responses
+from webapp.dumps.messages.chat_streams import add, chat, joined, number, or_empty, responses
 from webapp.dumps.values import as_object, text
 
 
@@ -38,6 +38,7 @@ _ROWS = (
     _Row("output.text:text output.finish_reason", "output.text", "!output.finish_reason=null|None", grows=True),
     _Row("completion:text stop_reason=null or completion:text stop_reason:text", "completion", "stop_reason:text"),
     _Row("generation:text stop_reason=null or generation:text stop_reason:text", "generation", "stop_reason:text"),
+    _Row("completion|deltaText:text stopReason:text", "completion|deltaText", "stopReason:said", grows=True),
     _Row("outputText:text index", "outputText", "completionReason:text"),
     _Row("outputs[0].text:text", "outputs[0].text", "outputs[0].stop_reason:text"),
     _Row(
@@ -163,3 +164,48 @@ def _text_of(content: Any) -> str:
     """The text of a content: itself, or of its part or parts that are texts; a thought is none."""
     parts = content if isinstance(content, list) else [content]
     return "".join(part if isinstance(part, str) else text(as_object(part).get("text")) or "" for part in parts)
+
+
+def is_dashscope(event: dict[str, Any]) -> bool:
+    """Whether this is an event of Alibaba's own API, whose choices stand in its output."""
+    return isinstance(at(event, "output.choices[0].message")[0], dict) and "request_id" in event
+
+
+def dashscope(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """Its answer, by what the same events of OpenAI's API would say."""
+    same = [
+        {**event, "choices": [_as_delta(as_object(choice)) for choice in event["output"]["choices"]]}
+        for event in events
+    ]
+    return {key: inner for key, inner in chat(same).items() if key != "output"}
+
+
+def _as_delta(choice: dict[str, Any]) -> dict[str, Any]:
+    why = choice.get("finish_reason")
+    return {"index": 0, **choice, "delta": choice.get("message"), "finish_reason": None if why == "null" else why}
+
+
+def is_interaction(event: dict[str, Any]) -> bool:
+    """Whether this is an event of Google's newer API."""
+    return str(event.get("event_type")).startswith(("interaction.", "step.", "content."))
+
+
+def interaction(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """The interaction as it ended, with the steps that its events say."""
+    steps: dict[Any, dict[str, Any]] = {}
+    about: dict[str, Any] = {}
+    for event in events:
+        about |= as_object(event.get("interaction"))
+        delta = as_object(event.get("delta"))
+        if event.keys() & {"step", "content", "delta"}:
+            begun = as_object(event.get("step") or event.get("content"))
+            step = steps.setdefault(number(event), dict(begun) or {"type": delta.get("type")})
+            if isinstance(delta.get("text"), str):
+                is_outer = step.get("type") == "model_output"
+                add(step.setdefault("content", [{"type": "text"}])[-1] if is_outer else step, "text", delta["text"])
+            elif isinstance(delta.get("arguments"), str):
+                step["arguments"] = step.get("arguments") or None
+                add(step, "arguments", delta["arguments"])
+            elif isinstance(delta.get("arguments"), dict):
+                step |= delta
+    return {**about, "object": "interaction", "steps": about.get("steps") or list(steps.values())}
