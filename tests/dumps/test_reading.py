@@ -187,7 +187,7 @@ def test_a_document_of_many_chats_takes_time_with_its_size(got, monkeypatch):
 def test_what_is_left_out_of_a_record_that_is_too_long_hides_no_record_behind_it(got, monkeypatch):
     monkeypatch.setattr("webapp.dumps.budget.MOST_CHARACTERS", 5000)
     long = "USER " + "x" * 491 + "\n"
-    log = f"TO LLM 2026-01-01T00:00:00\n{long * 11}LLM RESPONSE 2026-01-01T00:00:01\nASSISTANT Done.\n"
+    log = f"TO LLM 2026-01-01T00:00:00\n{long * 13}LLM RESPONSE 2026-01-01T00:00:01\nASSISTANT Done.\n"
     read = got(log, "llm.log", named="aider_llm")
     assert [(turn.kind, len(turn.raw)) for turn in read.only] == [("prompt", 10 * 492 - 1), ("response", 5)]
     assert [problem.at for problem in read.problems] == ["line 12"]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from webapp import jsontext
 from webapp.dumps.budget import BadDump
+from webapp.dumps.decoding import json_or_none
 from webapp.dumps.first_look import look
 from webapp.dumps.json_path import MOST_NAMED, beside, parse_path, value_at
 from webapp.dumps.mappings import guessed, guessed_tables, is_crowded, is_no_answer, outline, speakers
@@ -241,6 +242,9 @@ def _tried(mapping: dict[str, str], beginning: bytes, filename: str) -> Tried | 
     except BadDump:
         return None
     answers = [turn.raw.strip() for turn in turns if turn.kind == "response" and turn.raw and turn.raw.strip()]
+    typed = [as_object(json_or_none(text)) for text in answers]
+    if typed and all(value.keys() == {"stringValue"} for value in typed):  # Firestore's
+        return _tried({**mapping, "raw": f"{mapping['raw']}.stringValue"}, beginning, filename)
     spoken = [text for text in answers if not _NO_ANSWER.fullmatch(text) and not _ASKED.match(text)]
     is_dialogue = any(_ASKER.fullmatch(name) for text in answers for name in _SPOKEN.findall(text))  # and so no answer
     if not spoken or 2 * len(spoken) < len(answers) or is_dialogue:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from webapp.dumps.declared_pieces import items_at, result_piece, said_pieces
-from webapp.dumps.decoding import opened_literal
+from webapp.dumps.decoding import json_or_none, opened_literal
 from webapp.dumps.json_path import at, holds
 from webapp.dumps.messages.bodies import said_turns, unanswered
 from webapp.dumps.messages.exchanges import entry_turns, exchange, traced
@@ -40,6 +42,8 @@ class Declaring(Conversation):
 
     said: set[str] = field(default_factory=set)
     called: set[str] = field(default_factory=set)
+    answered_calls: Counter[Any] = field(default_factory=Counter)
+    """calls that answers held, by tool and arguments, which events may say again"""
     first: dict[int, int] = field(default_factory=dict)
     """the entry in which all of this was said first under an id, by their hash"""
     branch_of: dict[str, int | None] = field(default_factory=dict)
@@ -115,12 +119,27 @@ def _with(
     """The turns of a rule with what it says of all of them, or of one."""
     if "once" in rule and turns and all(turn.raw in conversation.said for turn in turns):
         turns = event_turns(text(at(entry, rule["once"])[0]), turns[0].raw) if rule["once"] else []
+    turns = turns if "for" in rule else _without_echo(turns, bool(rule.get("echo")), conversation)
     turns = _stopped(turns, at(entry, rule.get("stop"))[0])
     turns = each_with(turns, sounding=rule.get("sounding"), failure=text(at(entry, rule.get("failure"))[0]))
     if "asked" in rule or "answered" in rule:
         return turns
     turns = each_filled(turns, **filling(rule.get("fill_of", {}).get(role, rule.get("fill", {})), entry))
     return with_spent(turns, rule, entry)
+
+
+def _without_echo(turns: list[Turn], is_echo: bool, conversation: Declaring) -> list[Turn]:
+    """The turns, without calls of a rule that is an `echo` which an answer before held: each says one again."""
+    kept = []
+    for turn in turns:
+        value = json_or_none(turn.raw or "") if turn.kind == "tool_call" else None
+        key = None if value is None else (turn.agent, json.dumps(value, sort_keys=True))
+        if key is not None and is_echo and conversation.answered_calls[key]:
+            conversation.answered_calls[key] -= 1
+            continue
+        conversation.answered_calls.update(() if key is None or is_echo else (key,))
+        kept.append(turn)
+    return kept
 
 
 def _stopped(turns: list[Turn], word: Any) -> list[Turn]:

@@ -31,6 +31,8 @@ class TextRecord:
     at: int
     lines: list[str] = field(default_factory=list)
     size: int = 0
+    is_cut: bool = False
+    """whether no more of it is held than one item may have"""
 
     @property
     def text(self) -> str:
@@ -49,8 +51,13 @@ def text_records(
             if record is not None:
                 yield record
             record = TextRecord(number, at)
-        if line is None or record is None or record.size + len(data) > most:
+        if line is None or record is None:
             yield Problem(f"line {number}", too_long(at))
+            continue
+        if record.is_cut or record.size + len(data) > most:
+            if not record.is_cut:
+                yield Problem(f"line {number}", f"{too_long(at)}, as is the rest of its record")
+            record.is_cut = True
             continue
         record.lines.append(line)
         record.size += len(data)

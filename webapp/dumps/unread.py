@@ -26,7 +26,7 @@ _KNOWN = re.compile(
     r"|response_format|generation_?config|model|.*command|before|translated_.*|formatted_.*|user_profile|stream"
     r"|old_?str.*|new_?str.*|(?:old|new)_content|thinking|reasoning.*|(?:finish|block_?reason)_?message"
     r"|observation|tool_?use_?result|extras|repr|warnings|expected.*|reference.*|canonical_.*|exception\..*|template"
-    r"|logfire\.msg.*|host_skills|model_input_messages|cost_details)",
+    r"|logfire\.msg.*|host_skills|tests?|model_input_messages|cost_details)",
     re.I,
 )
 """keys of what is said of a dialogue and is no part of it: declarations, headers, places, failures, files"""
