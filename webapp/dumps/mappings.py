@@ -31,8 +31,8 @@ NUMBERS = ("sounding", "round", "attempt", "tokens_in", "tokens_out")
 FIELDS = ("raw", "prompt", "where", "each", "table", "session", "title", "kind", "time", "cost", *TEXTS, *NUMBERS)
 """What a mapping may name; `raw` it must. The others are looked for in what `each` leads to, then around it."""
 _WHERE = re.compile(r"(?P<path>.*?)\s*(?P<sign>!?=)=?\s*(?P<value>.*)", re.DOTALL)
-_LEAST, _MANY = 4, 3
-"""records: fewer show no shape; texts for each that is said"""
+_LEAST, _MANY, _PAGES = 4, 3, 6
+"""records: fewer show no shape; texts for each that is said; texts of a program's pages"""
 _MODEL, _ASKER = {"assistant"}, {"user", "system", "tool"}
 _DATED = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _RUN = re.compile(r"run|sess|conv|thread|chat|trace|dialog|job|ticket|case|task|episode|_id$|^id$", re.I)
@@ -247,3 +247,11 @@ def _names(path: str) -> tuple[str, str]:
     """What a path's end is called: `id`, and with the member that it stands in `run_id`."""
     steps = [step.strip("\"'] ").lower() for step in re.split(r"[.\[]", path)]
     return steps[-1], "_".join(steps[-2:])
+
+
+def are_labels(document: dict[str, Any]) -> bool:
+    """Whether it holds but lines of text below keys below keys, none a time: what a program's pages say, translated."""
+    parts = [inner for inner in document.values() if isinstance(inner, dict)]
+    texts = [text for part in parts for inner in part.values() for text in as_object(inner).values() or [inner]]
+    lines = [text for text in texts if isinstance(text, str) and "\n" not in text and not re.match(r"\d{4}-\d\d", text)]
+    return len(parts) == len(document) and len(texts) == len(lines) >= _PAGES

@@ -54,7 +54,7 @@ _PROMPTS, _ANSWERS, _NO_LABEL = (
     for keys in (("prompts", "in_labels"), ("answers",), ("else", "labels_else"))
 )
 NAMES_MODEL = re.compile(rf"\b(?:llm|ai|agent|model(?! answers?$)|raw|{MODEL_NAMES})", re.I)
-RUN_BY = re.compile(rf"🤖|[(`:=\[]\** ?(?:llm\b|{MODEL_NAMES})", re.I)
+RUN_BY = re.compile(rf"🤖|[(`:=\[]\** ?(?:llm\b|{MODEL_NAMES})|(?:completion|output) tokens\W{{1,6}}\d", re.I)
 """in what is written before anybody speaks: that models do"""
 
 

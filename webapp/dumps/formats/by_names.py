@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.mappings import is_crowded
+from webapp.dumps.mappings import are_labels, is_crowded
 from webapp.dumps.messages.bodies import answer, is_answer, is_served, said_turns
 from webapp.dumps.messages.exchanges import failure_turns, or_failure
 from webapp.dumps.messages.histories import Histories
@@ -168,6 +168,8 @@ class NamedAnswers(Format):
         is_beside = any(at.path[1:] and at.path[:-1] in asked_at and isinstance(at.value, str) for at in found)
         sure = _OF_CALLS if is_beside and head.shape == "object" else _SURE
         if all(is_said(text.path) for text in found) and not SPEAKS.search(head.text):
+            return 0
+        if head.shape == "object" and not is_of_model and are_labels(head.document):
             return 0
         return sure if speaking and is_most and not is_crowded(head, sum(map(len, named))) else 0
 

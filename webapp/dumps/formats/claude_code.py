@@ -131,10 +131,20 @@ def _chain(value: dict[str, Any], transcript: _Transcript) -> int | None:
 
 
 _SHOWN = r"[─═]{8}| {0,2}⏵⏵ | {0,2}[A-Z][^\n]*\(ctrl\+[or] to expand\)[ \t\r]*$"  # rules, a footer, calls in short
-_MARK = re.compile(rf"^(?P<mark>[>❯] |[⏺●] ?| {{0,4}}⎿ {{0,2}}|[✻✽✶∴] |(?={_SHOWN}))", re.M)
+_MARK = re.compile(rf"^(?P<mark>[>❯] |[⏺●✦] ?|! (?=[^\n]*\n {{0,4}}⎿)| {{0,4}}⎿ {{0,2}}|[✻✽✶∴※] |(?={_SHOWN}))", re.M)
+_OF_CODEX = re.compile(r"^(?P<mark>› |• |  └ (?!─)|[■⚠] )", re.M)
+_CODEX = re.compile(r"^(?:│ >_ OpenAI Codex |  └ (?:Read|List|Search) |[^\n]{0,200} \d+% (?:context )?left\b)", re.M)
+_BOXED = re.compile(
+    r"^ ?(?:[╭╰]─+[╮╯]|│ {1,2}(?P<mark>> |(?=[✓✔✗xo⊷?-]  ))?(?P<said>[^\n]{0,400}?) *│)[ \t]*\r?$", re.M
+)
+"""a line of a box, in which Gemini CLI draws prompts and calls"""
 _CALL = re.compile(r"(?P<name>[\w.:-]+(?: - [\w.:-]+)?)(?: \(MCP\))?\((?P<arguments>[\s\S]*)\)\s*")
-_KINDS = {">": "prompt", "❯": "prompt", "⏺": "answer", "●": "answer", "⎿": "result"}
+_KINDS = {**dict.fromkeys(">❯›", "prompt"), **dict.fromkeys("⏺●✦•", "answer"), **dict.fromkeys("⎿└", "result")}
 _NAMED_CALL = re.compile(r"[\w -]{1,60}(?: \(MCP\))?")
+_CODEX_CALL = re.compile(r"(?:Ran|Explored|Called|Searched|Viewed|Waited|Updated Plan)\b[\s\S]*")
+_EDIT = re.compile(r"(?:Edited|Added|Deleted) [^\n]* \(\+\d+ -\d+\)[\s\S]*")
+_FOOTER = re.compile(r"[^\n]*\n\s*\n[^\n]* · [^\n]*")
+"""what Codex suggests to ask, above the line at the end"""
 _EXCERPT = "a call of which this text shows an excerpt, not its arguments; kept as an event"
 _BOX = re.compile(r"Claude Code(?: v\d|\s*[│─╮])")
 
@@ -146,13 +156,14 @@ class ClaudeExport(Format):
     def sniff(self, head: DumpHead) -> int:
         if head.shape != "text":
             return 0
-        marks = [(mark.start(), _KINDS.get(mark["mark"].strip())) for mark in _MARK.finditer(head.text)]
+        written, mark = _drawn(head.text)
+        marks = [(found.start(), _KINDS.get(found["mark"].strip())) for found in mark.finditer(written)]
         kinds = [kind for _, kind in marks]
-        is_export = "⏺" in head.text or _BOX.search(head.text) or "result" in kinds
+        is_export = mark is _OF_CODEX or "⏺" in written or _BOX.search(written) or "result" in kinds
         if not is_export or "answer" not in kinds:
             return 0
-        is_whole = "prompt" in kinds or not head.text[: marks[0][0]].strip()
-        in_fence = len(re.findall("^ *```", head.text[: marks[kinds.index("answer")][0]], re.M)) % 2
+        is_whole = "prompt" in kinds or not written[: marks[0][0]].strip()
+        in_fence = len(re.findall("^ *```", written[: marks[kinds.index("answer")][0]], re.M)) % 2
         return 62 if is_whole and not in_fence else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
@@ -173,19 +184,43 @@ class ClaudeExport(Format):
         return event_turns(text(kind), raw)
 
 
-def _entries(written: str) -> Entries:
+def _drawn(written: str) -> tuple[str, re.Pattern[str]]:
+    """What a terminal showed, without boxes where Gemini drew them, and what marks who speaks in it."""
+    if _CODEX.search(written):
+        return written, _OF_CODEX
+    if not re.search("^✦ ", written, re.M):
+        return written, _MARK
+    signs = {None: "", "> ": "> ", "": "  ⎿ "}
+    return _BOXED.sub(lambda line: "" if line["said"] is None else signs[line["mark"]] + line["said"], written), _MARK
+
+
+def _entries(shown: str) -> Entries:
     """What stands between the marks, without the two columns that they take."""
-    marks = list(_MARK.finditer(written))
+    written, mark_of = _drawn(shown)
+    marks = list(mark_of.finditer(written))
     if before := written[: marks[0].start() if marks else len(written)].strip():
         yield "character 0", {"kind": "title", "text": before}
     kinds = [_KINDS.get(mark["mark"].strip(), "note") for mark in marks]
     ends = [*(mark.start() for mark in marks[1:]), len(written)]
     for mark, end, kind, following in zip(marks, ends, kinds, [*kinds[1:], ""], strict=True):
         lines = written[mark.end() : end].rstrip().splitlines()
-        shown = "\n".join(line.rstrip().removeprefix("  ") for line in lines)
-        is_call = (kind, following) == ("answer", "result") and _NAMED_CALL.fullmatch(shown)
-        if shown.strip():
-            yield f"character {mark.start()}", {"kind": "call" if is_call else kind, "text": shown}
+        said = "\n".join(line.rstrip().removeprefix("  ") for line in lines)
+        if said.strip():
+            yield f"character {mark.start()}", {"kind": _kind(kind, following, said, mark_of), "text": said}
+
+
+def _kind(kind: str, following: str, said: str, mark: re.Pattern[str]) -> str:
+    """What it is that was said: a call, of which a terminal shows an excerpt, is no answer, a suggestion no prompt."""
+    if (
+        kind == "answer"
+        and following == "result"
+        and (_CODEX_CALL if mark is _OF_CODEX else _NAMED_CALL).fullmatch(said)
+    ):
+        return "call"
+    if mark is _OF_CODEX and kind == "answer" and (_EDIT.fullmatch(said) or said in ("Explored", "Updated Plan")):
+        return "call"
+    is_suggested = mark is _OF_CODEX and kind == "prompt" and not following and _FOOTER.fullmatch(said)
+    return "note" if is_suggested else kind
 
 
 plugins = (ClaudeCode("claude_code"), ClaudeExport())

@@ -70,7 +70,7 @@ _RULED = re.compile(
 """a record whose line says what stands below it between rules"""
 _TASKS = re.compile(
     r"(?:.{0,120}?[\s\]):|-])?(?P<side>task (?:completed|finished|output|result)"
-    r"|(?:starting|executing|received|new) task)\s*(?::|->)\s*(?P<said>\S[\s\S]*)",
+    r"|(?:starting|executing|running|completing|received|new) task)\s*(?::|->)\s*(?P<said>\S[\s\S]*)",
     re.I,
 )
 """what a program says of what its agents do, where it names a language model: builds have tasks and agents, too"""
@@ -86,6 +86,10 @@ _STATUS = re.compile(
     r"<?(?:Response |HTTP/[\d.]+ )?\[?\d{1,3}\]?\b.{0,30}|(?:ok|done|none|null|true|false|success|<.{0,80})\W?", re.I
 )
 """what servers say of responses"""
+_COUNTED = re.compile(
+    r"\b(?:bytes|chars|characters|length|len|tokens|size)\b[^\n:]{0,20}:\s*\d[\d,]*[^\n:]{0,40}:[ \t]*\r?\n", re.I
+)
+"""how long a text is, between its name and the line below which it stands"""
 _WORDS_BEFORE = re.compile(r"\t|: | - |\] ")
 _CUT = re.compile(r"\{.*\"(?:\w*(?:response|completion|output|answer|reply)|choices)\"\s*:", re.I)
 _SURE = 16
@@ -172,7 +176,7 @@ def _introduced(record: str, words: re.Pattern[str]) -> dict[str, Any] | None:
     match = _RULED.fullmatch(record) or words.match(record)
     if match is None or _STATUS.fullmatch(match["said"].strip()):
         return None
-    asks = ("prompt", "que", "ask", "user", "human", "you", "start", "exec", "received", "new")
+    asks = ("prompt", "que", "ask", "user", "human", "you", "start", "exec", "running", "completing", "received", "new")
     side = "user" if match["side"].lower().startswith(asks) else "assistant"
     return {"before": record[: match.start("said")], "side": side, "text": match["said"]}
 
@@ -248,7 +252,8 @@ def _mark(record: str) -> tuple[str, int] | None:
     match, side = min(marks, key=lambda pair: pair[0].start(), default=(None, ""))
     if match is None or not _MODEL.search(first_line[: match.end()]):
         return None
-    return side, match.end()
+    counted = _COUNTED.search(record, match.start(), match.end() + _LONG)
+    return side, counted.end() if counted and counted.start() < match.end() else match.end()
 
 
 def _entries(source: Source, named: re.Pattern[str] | None) -> Entries:

@@ -235,15 +235,14 @@ def _sections(written: str) -> list[tuple[int, dict[str, Any]]]:
     """What was asked and answered below labels of one kind, or what several said behind a sign; empty where neither."""
     for kind in ("summary", "ruled", "heading", "bold", "line"):
         marks = [mark for mark in _CALLED.finditer(written) if mark[kind]]
-        is_run = bool(marks) and RUN_BY.search(written, 0, marks[0].start()) is not None
+        is_run = RUN_BY.search(written, 0, next((mark.start() for mark in marks if side_of(mark[kind])), 0)) is not None
         if not (sides := _sides([mark[kind].strip() for mark in marks], kind, is_run)):
             continue
         stems = [_LETTERS.sub("", mark[kind]) for mark in marks]
         often = {stem for stem, n in Counter(stems).items() if n >= max(2, sides.count("assistant"))}
         told = zip(marks, sides, stems, strict=True)
         kept = [(mark, side) for mark, side, stem in told if side or kind != "heading" or stem in often]
-        ends = [*(mark.start() for mark, _ in kept[1:]), len(written)]
-        found = zip(kept, ends, strict=True)
+        found = zip(kept, [*(mark.start() for mark, _ in kept[1:]), len(written)], strict=True)
         entries = [
             (mark.end(), _section(side, mark[kind], _below(mark, written[mark.end() : end])))
             for (mark, side), end in found
@@ -265,7 +264,8 @@ def _sides(labels: list[str], kind: str, is_run: bool) -> list[str | None]:
     sides = [side_of(label) for label in labels]
     told = [side for side in sides if side]
     named = [label for label, side in zip(labels, sides, strict=True) if side == "assistant"]
-    least = 2 if kind in ("heading", "bold") else 1  # a guide has such headings, too
+    is_named = is_run and any(map(NAMES_MODEL.search, named))
+    least = 2 if kind in ("heading", "bold") and not is_named else 1  # a guide has such headings, too
     is_asked = (kind == "ruled" or is_run) and any(map(_IS_PROMPT.search, labels))
     is_told = is_asked or any(map(NAMES_MODEL.search, named))
     if told[:1] == ["user"] and len(named) >= least and is_told:

@@ -9,22 +9,30 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.messages.framing import (
     BUFFERED,
+    FENCED,
+    HASHED,
     KINDS,
     MODEL,
     PANEL,
+    PERPLEXITY,
+    RULE,
     TEMPLATE,
     TOKENS,
     USER,
+    after_stamps,
     are_fields,
-    asides,
+    are_listed,
+    body_of,
     framed,
     framing_of,
+    parts_of,
     turns_of_names,
     undecorated,
+    unfenced,
     with_calls,
 )
 from webapp.dumps.messages.langchain import pretty_printed
-from webapp.dumps.messages.turns import event_turns, message_turns, note_once, text_turns
+from webapp.dumps.messages.turns import event_turns, message_turns, note_once, result_turns, text_turns
 from webapp.dumps.programs import SETTINGS
 from webapp.dumps.records import Turn
 from webapp.dumps.values import text
@@ -48,6 +56,8 @@ _HEADINGS = tuple(
         rf"(?i:[=*-]{{2,80}} ?\[?(?P<who>{USER}|{MODEL}|{'|'.join(KINDS)})\]?:? ?[=*-]{{2,80}})",
         rf"(?i:\[\d[^\]\n]{{4,30}}\] [=-]{{2,20}} {_NAME} [=-]{{2,20}})",
         rf"_?\*\*_?{_SIGN}{_NAME}{_NOTE}[:：]?_?\*\*_?{_NOTE}[:：]?",
+        rf"_\*\*{_NAME}(?:: [^\n(*]{{1,60}})? \([^()\n]{{1,80}}\)\*\*_",
+        r"#{1,6} (?P<who>👤|🧑|🤖) (?:\*\*)?[^\n*#]{1,40}(?:\*\*)?[^\n*]{0,30}",
         rf"\[?{_NAME}(?: message| prompt \d{{1,4}} of \d{{1,4}} - [^\n]{{1,40}}?)?\]?{_NOTE}[:：]{_NOTE}",
     )
 )
@@ -95,13 +105,6 @@ _ALONE = re.compile(
 )
 """names that nothing marks, as pages are copied; told by their turns alone"""
 _STYLES = (TEMPLATE, *_HEADINGS, _INLINE, _BOLD, _ROLES, _LINED)
-_FENCED = re.compile(r"^```[^\n]*\n[\s\S]*?^```", re.M)
-_HASHED = re.compile(
-    r"^```(?i:markdown|md|te?xt|python|py|ba?sh|ya?ml)[ \t]*\r?\n(?:(?!^```)[\s\S])*+^```[ \t]*\r?$", re.M
-)
-"""a fence of what has headings, or comments that look like these, of its own"""
-_SUB = r"\s{0,40}+<sub>[^\n]{0,400}</sub>"
-_RULE = re.compile(rf"(?:(?:\r?\n){{0,40}}(?:^|\r?\n)(?:-{{3,}}|\*{{3,}}|_{{3,}})[ \t]*+){{1,2}}(?:{_SUB})?\Z|{_SUB}\Z")
 _TITLE = "#<>_*-|"
 """how the lines of a title and the like begin"""
 _TITLE_ROLE = "title"
@@ -111,6 +114,7 @@ _MOST_BEFORE = 2000
 """characters of a title and the like before the first speaks"""
 _REMARKS = {
     "drawn": "boxes that a terminal drew: a long line is several there, and is read as these",
+    "headed": "of what was asked only a first line is told from the answer, as a heading",
     "alone": "two names of several that stand so: nothing else says that this is a chat",
 }
 _MOST_LED = 300
@@ -145,16 +149,15 @@ class Transcript(Format):
             return message_turns(pretty_printed(raw, role, conversation.notes), conversation)
         if role == "assistant" and (message := with_calls(raw)) is not None:
             return message_turns(message, conversation)
-        if role != "assistant" or not (spans := list(asides(raw))):
+        if not (parts := list(parts_of(raw, role))):
             return text_turns(raw, role, conversation)
-        turns: list[Turn] = []
-        for (start, end), before in zip([*spans, (len(raw), len(raw))], [0, *(end for _, end in spans)], strict=True):
-            if said := raw[before:start].strip():
-                turns += text_turns(said, role, conversation)
-            if end > start:
-                aside = raw[start:end]
-                turns += event_turns("thinking" if aside.startswith("<think") else "tool_calls", aside)
-        return turns
+        return [turn for kind, part in parts for turn in _part_turns(kind, part, role, conversation)]
+
+
+def _part_turns(kind: str, part: str, role: str | None, conversation: Conversation) -> list[Turn]:
+    if kind == "said":
+        return text_turns(part, role, conversation)
+    return result_turns(part, conversation) if kind == "result" else event_turns(kind, part)
 
 
 def templated(written: str) -> list[tuple[str, str]]:
@@ -230,7 +233,7 @@ def _labelled(written: str) -> re.Pattern[str] | None:
 def _marks(style: re.Pattern[str], written: str) -> list[re.Match[str]]:
     """Where each begins to speak. Of other names, which stand in answers as headings, the first of each side counts."""
     marks, names = list(style.finditer(written)), dict[str, str]()
-    fenced = [match.span() for match in (_FENCED if style is _ROLES else _HASHED).finditer(written)]
+    fenced = [match.span() for match in (FENCED if style is _ROLES else HASHED).finditer(written)]
     before = (bisect(fenced, (mark.start(), 0)) for mark in marks)
     marks = [mark for mark, n in zip(marks, before, strict=True) if not n or fenced[n - 1][1] <= mark.start()]
     for mark in marks:
@@ -260,14 +263,6 @@ def told(shown: str) -> list[dict[str, Any]]:
     return messages if {"user", "assistant"} <= {said["role"] for said in messages if said["content"]} else []
 
 
-def _are_listed(marks: list[re.Match[str]], written: str) -> bool:
-    """Whether two names are of several that stand so: headings, or as in a glossary, where nobody asks in the first."""
-    mark, asked = marks[0][0].strip(), written[marks[0].end() : marks[-1].start()].strip()
-    alike = r"[^\W\d_][^:*#\n]{0,40}".join(map(re.escape, re.split(r"[^\W\d_][^:*#\n]*", mark, maxsplit=1)))
-    may_be = len(marks) == 2 and (mark[:1] == "#" or not set("?\n") & set(asked))
-    return may_be and len(re.findall(f"^{alike}", written, re.M)) > 2
-
-
 def _messages(shown: str, style: re.Pattern[str]) -> Entries:
     """What stands between the names, without empty lines around it and the rule that ends it."""
     written = undecorated(shown)
@@ -275,23 +270,30 @@ def _messages(shown: str, style: re.Pattern[str]) -> Entries:
     about: dict[str, Any] = {"printed": True} if style is _HEADINGS[0] else {}
     if PANEL.search(shown):
         about = {"drawn": True}
-    elif _are_listed(marks, written):
+    elif PERPLEXITY.match(shown):
+        about = {"headed": True}
+    elif are_listed(marks, written):
         about = {"alone": True}
     before = TOKENS.sub("", written[: marks[0].start()]).strip() if marks else ""
     if before:
         asks = style is _ALONE and _side(marks[0]) == "assistant"
         yield "character 0", {"role": "user" if asks else _TITLE_ROLE, "content": before}
     sides = [_side(mark) for mark in marks]
-    framing, around = framing_of(before, written, sides.count("assistant")), TOKENS if style is TEMPLATE else _RULE
+    framing, around = framing_of(before, written, sides.count("assistant")), TOKENS if style is TEMPLATE else RULE
     marks = framed(marks, sides, before, written)
-    for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(written)], strict=True):
-        frame = framing.search(written, mark.end(), end)
-        cut = frame.start() if frame else end
-        content = around.sub("", written[mark.end() : cut].rstrip()).strip("\r\n").rstrip()
-        content = re.sub(r"(?m)^> ?", "", content) if mark[0].startswith(">") else content
-        yield f"character {mark.start()}", {"role": _side(mark), "content": content, **about}
-        if aside := written[cut:end].strip():
-            yield f"character {cut}", {"role": _TITLE_ROLE, "content": aside}
+    said = [mark for mark in marks if _side(mark) in ("user", "assistant")]
+    begins = dict(zip(said, after_stamps(written, [mark.end() for mark in said]), strict=True))
+    ends = dict(zip(marks, [*(mark.start() for mark in marks[1:]), len(written)], strict=True))
+    cuts = {
+        mark: frame.start() if (frame := framing.search(written, mark.end(), ends[mark])) else ends[mark]
+        for mark in marks
+    }
+    bodies = {mark: body_of(mark, written[begins.get(mark, mark.end()) : cuts[mark]], around) for mark in marks}
+    bodies |= zip(said, unfenced([bodies[mark] for mark in said]), strict=True)
+    for mark in marks:
+        yield f"character {mark.start()}", {"role": _side(mark), "content": bodies[mark], **about}
+        if aside := written[cuts[mark] : ends[mark]].strip():
+            yield f"character {cuts[mark]}", {"role": _TITLE_ROLE, "content": aside}
 
 
 plugin = Transcript()

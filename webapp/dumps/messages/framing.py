@@ -9,7 +9,7 @@ from typing import Any
 
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.printed import from_repr
-from webapp.dumps.values import is_speech
+from webapp.dumps.values import WORDS, is_speech
 
 PANEL = re.compile(r"^[╭┌┏╔][─━═]+ ?([^─━═╮┐┓╗\n]{1,60}+)[─━═]+[╮┐┓╗][ \t]*\r?$", re.M)
 _DRAWN = re.compile(r"^(?:[│┃║] ?(.*?)[ \t]*[│┃║]|[╰└┗╚][─━═][^\n]*)[ \t]*(\r?)$", re.M)
@@ -39,6 +39,15 @@ _TOOL = re.compile(
     re.M,
 )
 """what OpenCode's export has of a thought before a call, and of a call; SpecStory has both in tags"""
+_BLOCK = re.compile(
+    r"^(?:[^\w\s#*`]{1,3} )?\*\*Tool Use:\*\*(?: `[^`\n]{0,200}`)?[ \t]*\r?\n\s*+(?P<fence>`{3,8})[^\n`]*\n"
+    r"(?:(?!^(?P=fence))[\s\S])*+^(?P=fence)[ \t]*\r?$|^_Tools? used: [^\n]{1,200}_[ \t]*\r?$",
+    re.M,
+)
+_MUSED = re.compile(r"^💭 \*\*Thinking:\*\*[ \t]*\r?\n((?:(?!^(?:---|<sub>|#|💭))[\s\S])*+)(?=---|<sub>)", re.M)
+"""the same in Amp's export and others' of Claude Code"""
+RESULT = re.compile(r"^(?:[^\w\s#*`]{1,3} )?\*\*Tool (?:Result|Error):\*\*", re.M)
+"""from where on what stands below a user's name came of calls"""
 _ASIDE = re.compile(r"^<(?:(?P<think>think)>\s*<details>|tool-use\b)", re.M)
 """what SpecStory prints of thoughts and calls among what is said"""
 _LOGGED = re.compile(
@@ -47,6 +56,24 @@ _LOGGED = re.compile(
 _PRINTED_BY_LLM = re.compile(r"^## (Prompt|System|Response|Tool)(?=\r?$)", re.M)
 _RESULTS = re.compile(r"^## Prompt\s{1,4}-- none --\s(?:(?!^## )[\s\S])*?^### Tool results$", re.M)
 """what `llm logs` prints above each prompt and below an answer; what stands in place of a prompt before results"""
+_AT = r"(?:\[\d[^\]\n]{9,40}\] )?"
+_CODEX = re.compile(
+    rf"(?:[^\n]{{0,200}}\n){{0,3}}?{_AT}OpenAI Codex v[^\n]*\n-{{8}}\n(?:[a-z][^\n]*\n){{1,20}}?-{{8}}\n"
+)
+_CODEX_SAYS = {
+    "User": r"(?:user|User instructions:)",
+    "Reasoning": "thinking",
+    "Assistant": "codex",
+    "Tool": r"(?:exec(?: [^\n]* in [^\n]*)?|(?:apply_patch|file update|patch)[^\n]*|(?:mcp|web search|hook): [^\n]*"
+    r"|tool [^\n]*\([^\n]*|plan update|(?<=\] )[^\n]{1,400} (?:succeeded|exited -?\d+) in \d+m?s:)",
+    "Info": r"(?:tokens used[^\n]*|ERROR: [^\n]*|warning: [^\n]*)",
+}
+_CODEX_MARKS = [(re.compile(rf"^{_AT}({line})[ \t]*\r?$", re.M), who) for who, line in _CODEX_SAYS.items()]
+"""what `codex exec` prints: its settings between rules, and who speaks on a line of its own"""
+PERPLEXITY = re.compile(r"\s*<img src=\"https://r2cdn\.perplexity\.ai/[^>\n]*>\s*(?=# )")
+_PERPLEXED = re.compile(r"(?:\A|\n---\r?\n\s*)# ([^\n]+)\n")
+_CITED = re.compile(r"^<span style=\"display:none\">[^\n]*\n|^<div align=\"center\">⁂</div>", re.M)
+"""Perplexity's export: what was asked as a heading, and what an answer cites below it"""
 
 
 def with_plain_ends(written: str) -> str:
@@ -64,6 +91,11 @@ def undecorated(written: str) -> str:
     written = whole["said"] if (whole := _FENCE.fullmatch(written)) else written
     if PANEL.search(written):
         return _DRAWN.sub(r"\1\2", PANEL.sub(r"## \1\n", written))
+    if (told := _told(written)) is not None:
+        return told
+    written = _MUSED.sub(
+        r"<think><details>\n\1</details></think>\n\n", _BLOCK.sub(r"<tool-use>\g<0></tool-use>", written)
+    )
     if "**Tool: " in written:
         thoughts = _THOUGHT.sub(r"<think><details>\n\1</details></think>\n\n", written)
         return _TOOL.sub(r"<tool-use>\g<0></tool-use>", thoughts)
@@ -72,6 +104,18 @@ def undecorated(written: str) -> str:
     if _LOGGED.match(written):
         return _PRINTED_BY_LLM.sub(r"=== \1 ===", _LOGGED.sub("", _RESULTS.sub("## Tool", written)))
     return written
+
+
+def _told(written: str) -> str | None:
+    """What `codex exec` prints, or Perplexity exports, with who speaks between signs; None of another text."""
+    if _CODEX.match(written):
+        for mark, who in _CODEX_MARKS:
+            written = mark.sub(rf"=== {who} ===\n" + (r"\1" if who in ("Tool", "Info") else ""), written)
+        return f"=== Info ===\n{written}"
+    if logo := PERPLEXITY.match(written):
+        asked = _PERPLEXED.sub(r"\n=== User ===\n\1\n\n=== Assistant ===\n", written[logo.end() :])
+        return _CITED.sub(r"=== Info ===\n\g<0>", asked)
+    return None
 
 
 def with_calls(raw: str) -> dict[str, Any] | None:
@@ -95,7 +139,18 @@ def _arguments(written: str) -> dict[str, Any] | str:
     return {mark["key"]: mark["value"] if values[mark["key"]] is None else values[mark["key"]] for mark in marks}
 
 
-def asides(raw: str) -> Iterator[tuple[int, int]]:
+def parts_of(raw: str, role: str | None) -> Iterator[tuple[str, str]]:
+    """What is `said`, and the thoughts, calls and results among it, which a user's name stands above, too."""
+    came = RESULT.search(raw) if role == "user" else None
+    spans = list(_asides(raw)) if role == "assistant" else [(came.start(), len(raw))] if came else []
+    for (start, end), before in zip([*spans, (len(raw), len(raw))], [0, *(end for _, end in spans)], strict=True):
+        if spans and (said := RULE.sub("", raw[before:start].strip()).strip()):
+            yield "said", said
+        if end > start:
+            yield "result" if came else "thinking" if raw.startswith("<think", start) else "tool_calls", raw[start:end]
+
+
+def _asides(raw: str) -> Iterator[tuple[int, int]]:
     """Where thoughts and calls stand in what is said; a tag that nothing closes is of what is said."""
     at, unclosed = 0, set[str]()
     while opening := _ASIDE.search(raw, at):
@@ -109,21 +164,7 @@ def asides(raw: str) -> Iterator[tuple[int, int]]:
             yield opening.start(), at
 
 
-USER = (
-    r"User|USER|Human|You|You said|Me|Prompt|User Input|用户|用戶|人类|ユーザー|사용자|Benutzer|Nutzer|Utilisateur"
-    r"|Usuario|Usuário|Utente|Gebruiker|Пользователь|Użytkownik|나|你|Siz|Вы|Ви|Ты|Você|Vous|Kullanıcı|المستخدم|उपयोगकर्ता|Bạn|Customer"
-    r"|💬|🗨|👤|🧑(?:\u200d💻)?|👨\u200d💻|👩\u200d💻"
-    r"|🙋|Tú dijiste|Du hast gesagt|Vous avez dit|Você disse|Hai detto"
-)
-_VERSION = r"\d[\w.]{0,7}|[RVo]\d|Sonnet|Opus|Haiku|Pro|Flash|Large|Medium|Small|Max|Mini|Lite|Chat|Coder"
-MODEL = (
-    r"Assistant|AI|Bot|Agent|Model|Response|(?:ChatGPT|Gemini)(?: said| dijo| hat gesagt| a dit| disse| ha detto)?"
-    r"|Cursor|Copilot|GitHub Copilot|MODEL|LLM|CodeCompanion|Cline|Roo|Le Chat|Meta AI"
-    rf"|(?:Claude|Gemini|Grok|DeepSeek|Mistral|Qwen|Kimi|Llama)(?:[ -](?:{_VERSION})){{0,4}}"
-    r"|Amazon Q|Claude Code|Gemini CLI|Codex|Windsurf|Cascade|Junie|Kiro|Perplexity|Cody"
-    r"|ASSISTANT|Planner Response|GPT-[\w.\-]{1,20}(?: mini| nano)?|助手|AI助手|模型|アシスタント|어시스턴트|Assistent"
-    r"|Asistente|Assistente|Ассистент|Asystent|Asistan|المساعد|सहायक|🤖|Antigravity|[A-Z]\w{0,20}(?:Bot|AI|GPT)"
-)
+USER, MODEL = (WORDS[key].replace("\n", "") for key in ("chat_user", "chat_model"))
 _NUMBER = re.compile(r"\d[\d.,]*")
 _MEASURED = r"(?i:[\w ]{0,20}(?:time|latency|took|duration|elapsed))\W{1,4}\d[\d.,]* ?(?:m?s|sec\w*)"
 """how long an answer took, as a program writes it below"""
@@ -136,6 +177,10 @@ _RULE_AROUND = re.compile(r"^([=*#-])\1{19,}$", re.M)
 """between which a program writes what it is, and at the end what came of it"""
 _BEGUN = r"[-=*]{3,} ?[^\n]{0,60}\d{4}-\d\d-\d\d[^\n]{0,40}[-=*]{3,}(?=\s*\Z)"
 """that a session began, with the time"""
+_CREDIT = (
+    r"(?:-{3,}|\*{3,})\s+[*_<>a-z]{0,5}(?:Powered|Exported|Generated) (?:by|from|with|on|using|via) [^\n]*(?=\s*\Z)"
+)
+"""what an exporter writes of itself at the end"""
 _ENDED = r"(?i:end of (?:the |this )?(?:conversation|chat|session|transcript|dialogue|log))\W{0,9}(?=\s*\Z)"
 
 
@@ -154,8 +199,54 @@ def framing_of(before: str, written: str = "", least: int = 0) -> re.Pattern[str
         again += rf"|{re.escape(rule[0])}\r?\n(?:[^\n]+\n){{1,12}}{re.escape(rule[0])}(?=\s*\Z)"
     if field := _FIELD.search(before):
         again += rf"|(?:[-=_*]{{3,}}\s+)?{re.escape(field[1])}: [^\n]*(?=\s*\Z)"
-    again += f"|{_BEGUN}" + (f"|{_ENDED}" if before else "")
+    again += f"|{_BEGUN}|{_CREDIT}" + (f"|{_ENDED}" if before else "")
     return re.compile(rf"^(?:{_MEASURED}(?=\s*(?:[-=_*]{{3,}}\s*)?(?:\Z|{again}))|(?:{again})[ \t]*\r?$)", re.M)
+
+
+FENCED = re.compile(r"^```[^\n]*\n[\s\S]*?^```", re.M)
+HASHED = re.compile(
+    r"^```(?i:markdown|md|te?xt|python|py|ba?sh|ya?ml)[ \t]*\r?\n(?:(?!^```)[\s\S])*+^```[ \t]*\r?$", re.M
+)
+"""a fence of what has headings, or comments that look like these, of its own"""
+_SUB = r"\s{0,40}+<sub>[^\n]{0,400}</sub>"
+_LINE = r"(?:-{3,}|\*{3,}|_{3,})[ \t]*+"
+RULE = re.compile(
+    rf"\A\s*+-{{3,}}[ \t]*+\r?\n(?=[ \t]*\r?\n)"
+    rf"|(?:{_SUB})?(?:(?:\r?\n){{0,40}}(?:^|\r?\n){_LINE}){{1,2}}(?:{_SUB})?\Z|{_SUB}\Z"
+)
+"""the rule that ends what is said, or that an exporter draws below the name, and what it took, in small letters"""
+_MOMENT = (
+    r"(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4})?[, T]{0,3}"
+    r"\d{1,2}:\d\d(?::\d\d)?(?:\.\d{1,9})?(?: ?[AaPp]\.?[Mm]\.?)?(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?"
+)
+_STAMP = re.compile(rf"\s*+[*_(\[`]{{0,3}}{_MOMENT}[*_)\]`]{{0,3}}[ \t]*\r?\n(?:[*_]{{0,3}}Model: [^\n]{{1,80}}\n)?")
+_WRAPPED = re.compile(r"\s*(?:`{3,}|~{3,})(?:markdown|md|te?xt)[ \t]*\r?\n")
+
+
+def are_listed(marks: list[re.Match[str]], written: str) -> bool:
+    """Whether two names are of several that stand so: headings, or as in a glossary, where nobody asks in the first."""
+    mark, asked = marks[0][0].strip(), written[marks[0].end() : marks[-1].start()].strip()
+    alike = r"[^\W\d_][^:*#\n]{0,40}".join(map(re.escape, re.split(r"[^\W\d_][^:*#\n]*", mark, maxsplit=1)))
+    may_be = len(marks) == 2 and (mark[:1] == "#" or not set("?\n") & set(asked))
+    return may_be and len(re.findall(f"^{alike}", written, re.M)) > 2
+
+
+def body_of(mark: re.Match[str], written: str, around: re.Pattern[str]) -> str:
+    """What is said below a name, without what stands around it."""
+    content = around.sub("", written.rstrip()).strip("\r\n").rstrip()
+    return re.sub(r"(?m)^> ?", "", content) if mark[0].startswith(">") else content
+
+
+def after_stamps(written: str, starts: list[int]) -> list[int]:
+    """Where begins what is said, below the time, and the model, that stand under the name of each who speaks."""
+    begun = [stamp.end() for start in starts if (stamp := _STAMP.match(written, start))]
+    return begun if len(begun) == len(starts) else starts
+
+
+def unfenced(bodies: list[str]) -> list[str]:
+    """What is said, without the fence that a program put around all of each."""
+    fences = [fence for body in bodies if _WRAPPED.match(body) and (fence := _FENCE.fullmatch(body))]
+    return [fence["said"].rstrip() for fence in fences] if len(fences) == len(bodies) else bodies
 
 
 def framed(marks: list[re.Match[str]], sides: list[str], before: str, written: str) -> list[re.Match[str]]:
