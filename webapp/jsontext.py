@@ -10,7 +10,6 @@ import json
 import re
 import uuid
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
 from typing import Any
 
 _plain = json.JSONEncoder(separators=(",", ":"), check_circular=False)
@@ -146,8 +145,3 @@ def depth(value: Any) -> int:
 
 def _is_mark(key: Any) -> bool:
     return isinstance(key, str) and key.endswith(MARK) and not key[: -len(MARK)].strip("$")
-
-
-def text_hash(*texts: str) -> int:
-    """64 bits of the texts in their order."""
-    return int.from_bytes(blake2b("\0".join(texts).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")

@@ -21,7 +21,7 @@ from typing import Any
 
 from webapp.contracts.contract import Declaration
 from webapp.contracts.held import held_call
-from webapp.findings.rule import RuleContext, RuleFinding, TurnView
+from webapp.findings.rule import RuleFinding, TurnView
 from webapp.findings.rulebook import RuleRunner
 from webapp.parsing import parse
 
@@ -38,14 +38,15 @@ class Case:
 
     rule: str
     title: str
-    context: RuleContext
+    home: str
+    readers: Callable[[str], list[str]]
     positions: tuple[int, ...] | None
     says: str | None
     turns: tuple[TurnView, ...]
 
     def findings(self) -> list[RuleFinding]:
         """What its rule finds, beside all others."""
-        runner = RuleRunner(self.context)
+        runner = RuleRunner(self.home, self.readers)
         for turn in self.turns:
             runner.see(turn)
         return [finding for finding in runner.findings() if finding.rule == self.rule]
@@ -70,12 +71,12 @@ def _case(rule: str, text: str) -> Case:
     title, _, body = text.partition("\n")
     head, *parts = re.split(r"^--- ", body, flags=re.MULTILINE)
     facts = dict(line.split(": ", 1) for line in head.splitlines() if ": " in line)
-    context = RuleContext(facts.get("home", "fencepost"), _readers(facts.get("readers", "fencepost").split()))
+    home, readers = facts.get("home", "fencepost"), _readers(facts.get("readers", "fencepost").split())
     positions = None if facts["found"] == "nothing" else tuple(map(int, facts["found"].split()))
     turns: list[TurnView] = []
     for part in parts:
-        turns.append(_turn(part, context.home, turns))
-    return Case(rule, title.strip(), context, positions, facts.get("says"), tuple(turns))
+        turns.append(_turn(part, home, turns))
+    return Case(rule, title.strip(), home, readers, positions, facts.get("says"), tuple(turns))
 
 
 def _readers(names: list[str]) -> Callable[[str], list[str]]:

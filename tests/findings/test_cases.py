@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import twins
 from tests.findings.session_cases import Case, cases
-from webapp.findings.rule import MOST_TURNS, RuleContext, RuleFinding, TurnView, code, defects, names, number
+from webapp.findings.rule import MOST_TURNS, RuleFinding, TurnView, code, defects, names, number
 from webapp.findings.rulebook import RuleRunner, about_rule, helps, reason, rules, sentence
 from webapp.findings.tool_calls import calls, is_call, looks_like_call
 from webapp.parsing import parse
@@ -127,7 +127,7 @@ RAW = '{"a": "cut'
 
 
 def run(count: int) -> RuleRunner:
-    runner = RuleRunner(RuleContext("fencepost"))
+    runner = RuleRunner("fencepost")
     trace = parse(RAW)
     for position in range(count):
         runner.see(TurnView(position, position, "response", raw=RAW, home=trace, ours=trace))
@@ -146,6 +146,6 @@ def test_a_finding_keeps_the_first_turns_and_counts_them_all() -> None:
 
 
 def test_a_kind_that_no_rule_looks_at_is_nothing() -> None:
-    runner = RuleRunner(RuleContext("fencepost"))
+    runner = RuleRunner("fencepost")
     runner.see(TurnView(0, 0, "made-up", raw=RAW))
     assert runner.findings() == []

@@ -11,7 +11,7 @@ import pytest
 from webapp.commands import _store
 from webapp.config import Settings
 from webapp.findings import own, rulebook
-from webapp.findings.rule import RuleContext, TurnView
+from webapp.findings.rule import TurnView
 from webapp.findings.rulebook import RuleRunner
 from webapp.parsing import parse
 
@@ -35,7 +35,7 @@ def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
 
 @pytest.mark.usefixtures("configured")
 def test_a_match_is_a_finding_with_its_severity_words_and_turns() -> None:
-    run = RuleRunner(RuleContext("direct"))
+    run = RuleRunner("direct")
     texts = ["fine", "I apologize for the confusion.", '{"tool": "exec"}', '{"tool": "executive"}']
     for position, raw in enumerate(texts):
         run.see(TurnView(position, position, "response", raw=raw, home=parse(raw, "direct"), ours=parse(raw)))

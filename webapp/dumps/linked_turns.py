@@ -12,7 +12,6 @@ from typing import Any
 from webapp.dumps.messages.calls import ID_KEYS
 from webapp.dumps.records import MODEL_KINDS, Problem, Turn, changed
 from webapp.dumps.values import as_object, id_text
-from webapp.jsontext import text_hash
 
 LOOKAHEAD = 64
 """How many turns are held back at most."""
@@ -40,7 +39,7 @@ _LOOKED_AT = 400
 _FAILED = re.compile(
     r"\b(error|fail\w*|invalid|malformed|could ?n.t|could not|cannot|can.t|unable|not valid|bad)\b", re.I
 )
-_PARSING = re.compile(r"json|pars(e|ing)|decod", re.I)
+_PARSING = re.compile(r"json|pars(?:e|ing)|decod")
 _ARGUMENTS = re.compile(r"\bargument|\btool[ _]?(call|use|input)|\bfunction[ _]?call|\bparameters\b", re.I)
 _IDS = ("call_id", *ID_KEYS)
 
@@ -53,7 +52,7 @@ def call_id(calls: list[Any] | None) -> str | None:
 
 def _unread_reason(answer: str | None, arguments: str | None) -> str | None:
     """The answer, where it says that the arguments could not be read, and they are no JSON object indeed."""
-    beginning = (answer or "")[:_LOOKED_AT]
+    beginning = (answer or "")[:_LOOKED_AT].lower()
     if not (_PARSING.search(beginning) and _ARGUMENTS.search(beginning) and _FAILED.search(beginning)):
         return None
     return None if _is_object(arguments) else answer
@@ -210,6 +209,6 @@ class RepeatedIds:
         """A problem where the id `value`, called `name`, stood in an entry before; both are kept."""
         if not (ident := id_text(value)):
             return
-        if (digest := text_hash(name, ident)) in self._hashes:
+        if (digest := hash((name, ident))) in self._hashes:
             yield Problem(at, f"the {name} {ident[:200]!r} occurs twice in the session; both are kept")
         self._hashes.add(digest)

@@ -15,7 +15,6 @@ from webapp.dumps.messages.calls import ARGUMENTS, as_json
 from webapp.dumps.messages.printed import is_printed
 from webapp.dumps.records import MODEL_KINDS, Problem, Turn
 from webapp.dumps.values import is_speech
-from webapp.jsontext import text_hash
 
 _MOST_TEXTS, _MOST_PATHS, _MOST_AT_PATH = 5000, 100, 20
 """texts of an entry, paths of a session, texts at each"""
@@ -47,6 +46,7 @@ _JSON = re.compile(r"\s*(?:```(?:json)?\s*)?(?:\[\s*)?\{\s*\"")
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*+)"')
 _SHORTEST = 8
 """characters of a string within a call that is remembered by itself"""
+_HOLDERS = (dict, list)
 _MOST_SEEN = 1_000_000
 _LATIN = "\u036f"
 """the last letter, or mark, that Latin texts have"""
@@ -97,12 +97,12 @@ class UnreadTexts:
     def learn(self, at: str, entry: dict[str, Any], turns: list[Turn]) -> None:
         """Hold the texts of an entry against its `turns` and those before them."""
         raws = [text for turn in turns for text in (turn.raw, turn.failure) if text]
-        self.read_texts.update(text_hash(raw.strip()) for raw in raws)
+        self.read_texts.update(hash(raw.strip()) for raw in raws)
         for raw in (turn.raw for turn in turns if turn.kind == "tool_call" and turn.raw):
-            self.read_texts.add(text_hash(_ESCAPES.sub("", raw)))
+            self.read_texts.add(hash(_ESCAPES.sub("", raw)))
             literals = [literal[1] for literal in _LITERAL.finditer(raw) if len(literal[1]) > _SHORTEST]
             for literal in literals:  # what a call wrote may stand alone in its result
-                self.read_texts.update((text_hash(literal), text_hash(_ESCAPES.sub("", literal))))
+                self.read_texts.update((hash(literal), hash(_ESCAPES.sub("", literal))))
         by_model = [turn for turn in turns if turn.kind in MODEL_KINDS]
         is_answered = not by_model or any(turn.kind == "response" and turn.raw for turn in by_model)
         least = None if is_answered else 2 if raws else 1
@@ -113,9 +113,9 @@ class UnreadTexts:
         for path, text in _spoken(entry, least, self.seen, self.read_texts):
             by_text = self.suspects.get(path, {})
             is_full = len(by_text) >= _MOST_AT_PATH or (not by_text and len(self.suspects) >= _MOST_PATHS)
-            if (digest := text_hash(text.strip())) in self.read_texts or is_full:
+            if (digest := hash(text.strip())) in self.read_texts or is_full:
                 continue
-            if text_hash(_ESCAPES.sub("", text)) not in self.read_texts and not spoken.holds(text):
+            if hash(_ESCAPES.sub("", text)) not in self.read_texts and not spoken.holds(text):
                 self.suspects.setdefault(path, {})[digest] = at, len(text), _hashes(opened_literal(text))
 
     def problems(self) -> Iterator[UnreadText]:
@@ -141,13 +141,14 @@ def _spoken(
     while waiting and count < _MOST_TEXTS:
         path, value = waiting.pop()
         if isinstance(value, dict):
-            if value.keys() == {"key", "value"} and isinstance(value["key"], str):  # as OpenTelemetry has attributes
+            if len(value) == 2 and value.keys() == {"key", "value"} and isinstance(value["key"], str):  # of OTLP
                 value = {value["key"]: value["value"]}
-            yield from ((f"{path}.{key}", written) for key, written in _called(value))
+            yield from _called(path, value)
             waiting.extend(
                 (f"{path}.{str(key)[:40]}", inner)
                 for key, inner in value.items()
-                if not _is_known(str(key)) and not (isinstance(inner, str) and str(key).endswith("data"))
+                if (_is_new_text(str(key), inner, seen) if isinstance(inner, str) else isinstance(inner, _HOLDERS))
+                and not _is_known(str(key))
             )
         elif isinstance(value, list):
             waiting.extend((f"{path}[]", inner) for inner in value)
@@ -161,6 +162,10 @@ def _spoken(
                 waiting.append((path, inner))
             elif _is_said(value, least if not path.endswith(_NO_TEXTS) else None):
                 yield path, value
+
+
+def _is_new_text(key: str, text: str, seen: set[int]) -> bool:
+    return text != "" and hash(text) not in seen and not key.endswith("data")
 
 
 @lru_cache(maxsize=4096)
@@ -181,7 +186,7 @@ def _hashes(value: Any) -> list[int]:
     """Of the texts in a value."""
     if isinstance(value, dict | list):
         return [digest for inner in (value.values() if isinstance(value, dict) else value) for digest in _hashes(inner)]
-    return [text_hash(value.strip())] if isinstance(value, str) else []
+    return [hash(value.strip())] if isinstance(value, str) else []
 
 
 def _is_said(text: str, least: int | None) -> bool:
@@ -193,13 +198,14 @@ def _is_said(text: str, least: int | None) -> bool:
 
 def is_foreign(text: str) -> bool:
     """Whether there is a word in another script than Latin, in which hardly any name or state of a program is."""
-    return sum(char > _LATIN and (char.isalpha() or category(char)[0] == "M") for char in text) > 1
+    others = (char > _LATIN and (char.isalpha() or category(char)[0] == "M") for char in text)
+    return not text.isascii() and sum(others) > 1
 
 
-def _called(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The arguments of what looks like a call, however short they are."""
-    if len(value) <= _MOST_OF_CALL and any(isinstance(value.get(key), str) for key in _CALLED):
+def _called(path: str, value: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The arguments of what looks like a call, however short they are, with their path."""
+    if len(value) <= _MOST_OF_CALL and any(isinstance(value[key], str) for key in _CALLED if key in value):
         key = next((key for key in ARGUMENTS if value.get(key)), "")
         written = value.get(key)
         if isinstance(written, dict) or (isinstance(written, str) and written.lstrip()[:1] == "{"):
-            yield key, _ESCAPES.sub("", as_json(written) if isinstance(written, dict) else written)
+            yield f"{path}.{key}", _ESCAPES.sub("", as_json(written) if isinstance(written, dict) else written)

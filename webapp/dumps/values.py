@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,6 @@ def short_title(full_title: str | None) -> str | None:
 
 
 _NUMERIC_TIME = re.compile(r"-?\d{1,20}(\.\d{1,20})?")
-_LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
 
 
 def moment(value: Any) -> datetime | None:
@@ -155,7 +155,7 @@ def _seconds(value: float) -> float:
 
 def _written(value: str) -> datetime | None:
     try:
-        when = datetime.fromisoformat(_LONG_FRACTION.sub(r"\1", value))
+        when = datetime.fromisoformat(value)
         return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
@@ -174,9 +174,10 @@ _LEAST_CHARACTERS, _LEAST_WORDS, _LOOKED_AT = 20, 4, 2000
 def is_speech(text: str) -> bool:
     """Whether somebody may have said this: several words, or as many signs of a script without spaces."""
     text = text[:_LOOKED_AT]
-    if len(_UNSPACED.findall(text)) >= _LEAST_SIGNS:
+    words = islice(_WORD.finditer(text), _LEAST_WORDS)
+    if len(text) >= _LEAST_CHARACTERS and " " in text.strip() and len(list(words)) == _LEAST_WORDS:
         return True
-    return len(text) >= _LEAST_CHARACTERS and " " in text.strip() and len(_WORD.findall(text)) >= _LEAST_WORDS
+    return not text.isascii() and len(_UNSPACED.findall(text)) >= _LEAST_SIGNS
 
 
 def is_model(key: str) -> bool:

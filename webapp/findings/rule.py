@@ -11,6 +11,7 @@ from webapp.plugins import defect
 
 if TYPE_CHECKING:
     from webapp.contracts.contract import Contract
+    from webapp.findings.tool_calls import CallTracker
     from webapp.parsing.trace import Trace
 
 Severity = Literal["high", "medium", "low"]
@@ -70,10 +71,11 @@ class TurnView(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RuleContext:
-    """What the rules know of the whole session: its home profile, and who would have read a text."""
+    """What the rules know of the session: its home profile, who would have read a text, and its calls up to a turn."""
 
     home: str
-    readers: Callable[[str], list[str]] = lambda raw: []
+    readers: Callable[[str], list[str]]
+    calls: CallTracker
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from webapp import plugins
 from webapp.findings import own
 from webapp.findings.rule import Observer, Rule, RuleContext, RuleFinding, TurnView
+from webapp.findings.tool_calls import CallTracker
 
 
 @cache
@@ -27,7 +28,9 @@ def helps() -> dict[str, str]:
 class RuleRunner:
     """The rules over one session: `see` each turn in order, then ask for `findings`."""
 
-    def __init__(self, context: RuleContext) -> None:
+    def __init__(self, home: str, readers: Callable[[str], list[str]] = lambda raw: []) -> None:
+        self._calls = CallTracker(home)
+        context = RuleContext(home, readers, self._calls)
         self._observers = [(rule, rule.observer(context)) for rule in rules().values()]
         self._by_kind: dict[str, list[Callable[[TurnView], None]]] = {}
         for rule, observer in self._observers:
@@ -35,6 +38,7 @@ class RuleRunner:
                 self._by_kind.setdefault(kind, []).append(observer.see)
 
     def see(self, turn: TurnView) -> None:
+        self._calls.see(turn)
         for look in self._by_kind.get(turn.kind, ()):
             look(turn)
 

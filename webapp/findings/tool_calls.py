@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,7 +31,7 @@ _result = re.compile(
     re.IGNORECASE,
 )
 _tag = re.compile(r"^<([\w.-]{1,80})>\s{0,9}<[\w.-]{1,80}>", re.MULTILINE)
-_made_up = re.compile(r"^(?:Observation:|<(?:function_result|tool_response|tool_result)s?>)", re.MULTILINE)
+_made_up = re.compile(r"(?:O(?<![^\n]O)bservation:|<(?<![^\n]<)(?:function_result|tool_response|tool_result)s?>)")
 """a result that a model wrote itself, behind its call"""
 _example = re.compile(r"\b(?:like this|as in|e\.g\.|example|looks? like)\b[^\n]{0,60}\n*(?:```\w*\n)?$", re.I)
 _goes_on = re.compile(r"(?:\s*```)?\s*[`\w]")
@@ -108,9 +108,9 @@ def answers_itself(raw: str) -> bool:
     return raw.lstrip().startswith(("Thought:", "Action:"))
 
 
-def tagged_calls(raw: str, tools: Iterable[str]) -> list[str]:
+def tagged_calls(raw: str, tools: Collection[str]) -> list[str]:
     """Those of `tools` that a text calls by tags of their names, with a tag for each argument."""
-    return [name for name in _tag.findall(raw, 0, _LOOKED_AT) if name in tools and f"</{name}>" in raw]
+    return [name for name in _tag.findall(raw, 0, _LOOKED_AT) if name in tools and f"</{name}>" in raw] if tools else []
 
 
 @dataclass(slots=True)
@@ -144,24 +144,26 @@ class CallTracker:
     """those of which only native calls elsewhere in the session make that sure"""
     native: bool = False
     """whether a call came by the provider's interface"""
+    lost: WrittenCalls | None = None
+    """those of a response before this turn's, where it is now sure that some of them were lost"""
 
-    def see(self, turn: TurnView) -> WrittenCalls | None:
-        """Take a turn in; the response before it, where it is now sure that calls of its were lost."""
-        branch = turn.sounding
+    def see(self, turn: TurnView) -> None:
+        """Take a turn in."""
+        self.lost, branch = None, turn.sounding
         if turn.kind == "response":
             before = self.open.pop(branch, None)
             if before is not None and before.lost:
                 (self.waiting if before.sure else self.unsure).add(branch)
+                self.lost = before
             if (written := self._written(turn)) is not None and len(self.open) < _MOST_BRANCHES:
                 self.open[branch] = written
-            return before if before is not None and before.lost else None
+            return
         if branch in self.open:
             self._answer(self.open[branch], turn)
         self.native = self.native or turn.kind == "tool_call"
         if turn.kind == "tool_result":
             self.waiting.discard(branch)
             self.unsure.discard(branch)
-        return None
 
     def rest(self) -> list[WrittenCalls]:
         """The last responses of all soundings, those with lost calls."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
@@ -46,7 +47,7 @@ class ClaudeCode(Declared):
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if "loglines" in head.items:
             return super().sessions(source, head)
-        return grouped(source, head, lambda line: _session(line, source.stem))
+        return grouped(source, head, partial(_session, stem=source.stem))
 
     def read_entry(self, entry: dict[str, Any], conversation: _Transcript) -> list[Turn]:  # type: ignore[override]
         line = _of_subagent(entry)

@@ -65,8 +65,8 @@ def declared_in(holder: Any, depth: int = _DEPTH) -> Declared | None:
     if not isinstance(holder, dict):
         return None
     declared = _declared(holder)
-    for key in _HOLDERS if depth else ():
-        inner = holder.get(key)
+    for key in filter(holder.__contains__, _HOLDERS if depth else ()):
+        inner = holder[key]
         if inner is None or (key == "response" and as_object(inner).get("object") != key):  # OpenAI's repeat it
             continue
         if inner_tools := declared_in(inner, depth - 1):

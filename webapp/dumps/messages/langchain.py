@@ -13,7 +13,6 @@ from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.source import HEAD, Source
 from webapp.dumps.values import as_list, as_object, id_text
-from webapp.jsontext import text_hash
 
 _TYPES = {
     "HumanMessage": "human",
@@ -76,7 +75,7 @@ def _each_once(events: Iterable[list[Any]]) -> Iterator[Any]:
                 waiting = []
                 in_pieces.add(ident or "")
                 continue
-            digest = text_hash(repr(message))
+            digest = hash(repr(message))
             here[digest] += 1
             if ident in in_pieces or here[digest] <= seen[digest]:
                 continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -86,7 +86,7 @@ def stop_of(value: Any, depth: int = _DEPTH) -> Stop | None:
     if not isinstance(value, dict) or depth == 0:
         return None
     for key in _KEYS:
-        if ending := stop(value.get(key)):
+        if key in value and (ending := stop(value[key])):
             native = stop(value.get("native_finish_reason"))
             if ending.reason in GOOD and native and native.reason in _MORE:
                 return native
@@ -98,7 +98,7 @@ def stop_of(value: Any, depth: int = _DEPTH) -> Stop | None:
         parts = [part for item in as_list(value.get("output")) for part in as_list(as_object(item).get("content"))]
         refused = any(as_object(part).get("type") == "refusal" for part in parts)
         return Stop("refused", ending.said) if refused and ending.reason == "complete" else ending
-    return next((ending for key in _REASONS if (ending := stop_of(value.get(key), depth - 1))), None)
+    return next((ending for key in _REASONS if key in value and (ending := stop_of(value[key], depth - 1))), None)
 
 
 _PROVIDERS = (
@@ -116,11 +116,11 @@ _RANKS = {
 """what names a host, by how sure that is: the lowest wins"""
 _OF_URL = (1, 2)
 _NAMED = frozenset(_RANKS)
-_INTO = (
+_INTO = {
     *("request", "response", "body", "message", "metadata", "response_metadata", "responseMetadata", "extra", "info"),
     *("kwargs", "params", "litellm_params", "hidden_params", "_hidden_params", "invocation_params", "attributes"),
     *("model_parameters", "modelParameters", "config", "client", "payload", "outputs", "raw_response"),
-)
+}
 _RESULTS = ("message", "content", "result", "toolResult", "output", "run")
 _ERRORS = ("error-text", "error-json", "tool-error")
 """results by their types, as the Vercel SDK has them"""
@@ -186,14 +186,14 @@ def _marks(result: dict[str, Any]) -> Iterator[bool]:
         yield True
 
 
-def under(entry: Any, keys: tuple[str, ...]) -> list[dict[str, Any]]:
+def under(entry: Any, keys: Collection[str]) -> list[dict[str, Any]]:
     """The entry and the objects that these keys lead to, in lists as well; some hundred of them."""
     objects: list[dict[str, Any]] = [entry] if isinstance(entry, dict) else []
     for object_ in objects:
-        for key in keys:
-            if (value := object_.get(key)) is not None:
-                inner = value if isinstance(value, list) else (value,)
-                objects.extend(item for item in inner[:_MOST] if isinstance(item, dict))
+        for key, value in object_.items():
+            if key in keys and isinstance(value, dict | list):
+                inner = value[:_MOST] if isinstance(value, list) else (value,)
+                objects.extend(item for item in inner if isinstance(item, dict))
         if len(objects) >= _MOST:
             break
     return objects

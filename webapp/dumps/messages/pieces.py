@@ -43,6 +43,7 @@ _WRAPPED_RESULTS = (
     *("toolResult", "functionResponse", "function_response", "tool_call_result"),
     *("codeExecutionResult", "code_execution_result"),
 )
+_WRAPPED = (*_WRAPPED_CALLS, *_WRAPPED_RESULTS)
 _NO_WORDS = (
     *("image", "audio", "video", "file", "document", "cache", "redacted", "search", "citation", "code"),
     *("step", "finish"),
@@ -156,7 +157,7 @@ def block(value: Any) -> Iterator[Piece]:
         spoken = value["value"]
         yield Piece(_VALUES[kind], spoken, call={"arguments": spoken} if kind == "tool_call" else None)
         return
-    wrapped = next((key for key in (*_WRAPPED_CALLS, *_WRAPPED_RESULTS) if isinstance(value.get(key), dict)), None)
+    wrapped = next((key for key in _WRAPPED if key in value and isinstance(value[key], dict)), None)
     is_untyped_result = "type" not in value and isinstance(value.get("tool_use_id"), str)  # Claude's Agent SDK's
     if kind == "toolRequest" or kind == "toolResponse":
         yield from _goose(value)

@@ -15,7 +15,6 @@ from webapp.dumps.messages.pieces import content, said_item
 from webapp.dumps.messages.turns import Conversation, each_filled, message_turns, note_once, text_turns, turns_of
 from webapp.dumps.records import Turn, changed
 from webapp.dumps.values import as_list
-from webapp.jsontext import text_hash
 
 _SYSTEM = ("system", "systemInstruction", "system_instruction", "instructions", "preamble")
 _SYSTEM_ROLES = ("system", "developer")
@@ -112,7 +111,7 @@ def new_prompts(request: Any, conversation: Conversation) -> list[Turn]:
     if not messages:
         return []
     systems = next((n for n, message in enumerate(messages) if not message.is_system), len(messages))
-    digests = [text_hash(message.identity) for message in messages]
+    digests = [hash(message.identity) for message in messages]
     repeats = _Repeats(messages, conversation)
     aligned = conversation.histories.align(digests[:systems], digests[systems:], repeats.repeats_last)
     turns = [placed for index in aligned.new for placed in repeats.unseen(index, aligned)]
@@ -136,7 +135,7 @@ def noted_answers(turns: list[Turn], conversation: Conversation) -> list[Turn]:
 def echo_hash(raw: str) -> int:
     """The same for a text and for what the next request makes of it: other white space, JSON written anew."""
     value = json_or_none(raw) if raw.lstrip()[:1] in ("{", "[") else None
-    return text_hash(_squeezed(raw) if value is None else jsontext.dumps(value))
+    return hash(_squeezed(raw) if value is None else jsontext.dumps(value))
 
 
 def _squeezed(raw: str) -> str:

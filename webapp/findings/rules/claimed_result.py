@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 from webapp.findings.rule import MOST_TURNS, Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView, number
-from webapp.findings.tool_calls import CallTracker, declared_tools, is_rejection
+from webapp.findings.tool_calls import declared_tools, is_rejection
 
 _LOOKED_AT = 20_000
 _shows = r"(?:shows?|showed|confirms?|confirmed|indicates?|indicated|reads|was|were|is)"
@@ -46,17 +46,16 @@ _admits = re.compile(r"\b(?:error\w*|fail\w*|however|but|although|unable|not|can
 class ClaimedResults(Observer):
     def __init__(self, context: RuleContext) -> None:
         super().__init__(context)
-        self.tracker = CallTracker(context.home)
         self.unsure = MarkedTurns()
         self.only_errors: dict[int | None, bool] = {}
         self.acted = False
         self.how = Counter[str]()
 
     def see(self, turn: TurnView) -> None:
-        self.tracker.see(turn)
-        self.acted |= turn.kind in ("tool_call", "tool_result") or turn.sounding in self.tracker.open
-        sure = turn.sounding in self.tracker.waiting
-        if turn.kind == "response" and (sure or turn.sounding in self.tracker.unsure) and claims(turn.raw or ""):
+        calls = self.context.calls
+        self.acted |= turn.kind in ("tool_call", "tool_result") or turn.sounding in calls.open
+        sure = turn.sounding in calls.waiting
+        if turn.kind == "response" and (sure or turn.sounding in calls.unsure) and claims(turn.raw or ""):
             (self.marked if sure else self.unsure).add(turn.position)
         elif turn.kind == "response":
             self._claimed_success(turn, (turn.raw or "")[:_LOOKED_AT])
@@ -77,7 +76,7 @@ class ClaimedResults(Observer):
 
     def settle(self) -> None:
         """Where calls are native, those that the parser reads from text were lost, too, and what follows is made up."""
-        if self.tracker.native:
+        if self.context.calls.native:
             self.marked.count += self.unsure.count
             self.marked.positions = sorted(self.marked.positions + self.unsure.positions)[:MOST_TURNS]
 

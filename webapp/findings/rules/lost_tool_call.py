@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView, code, defects, number
-from webapp.findings.tool_calls import CallTracker, WrittenCalls
+from webapp.findings.tool_calls import WrittenCalls
 
 
 class LostToolCalls(Observer):
     def __init__(self, context: RuleContext) -> None:
         super().__init__(context)
-        self.tracker = CallTracker(context.home)
         self.unsure: list[WrittenCalls] = []
         self.calls = self.ran = self.declared = 0
         self.repairs: Counter[str] = Counter()
@@ -19,14 +18,13 @@ class LostToolCalls(Observer):
     def see(self, turn: TurnView) -> None:
         if turn.kind == "tool_result":
             self.ran += 1
-        written = self.tracker.see(turn)
-        if written is not None:
-            self._take(written)
+        if self.context.calls.lost is not None:
+            self._take(self.context.calls.lost)
 
     def settle(self) -> None:
-        for written in self.tracker.rest():
+        for written in self.context.calls.rest():
             self._take(written)
-        for written in self.unsure if self.tracker.native else ():
+        for written in self.unsure if self.context.calls.native else ():
             self._count(written)
 
     def detail(self) -> Detail:

@@ -9,7 +9,6 @@ from typing import Any
 
 from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView, code, number
 from webapp.findings.tool_calls import is_rejection
-from webapp.jsontext import text_hash
 
 _SHORTEST = 1000
 """code points; a shorter text is not looked at, and so much of it must be repetition"""
@@ -21,9 +20,9 @@ to be made again are told"""
 _MOST_BRANCHES = 1000
 _LONG_ENOUGH = 40
 """code points that a text must have for the same one again to mean anything"""
-_within = re.compile(r"(?<![a-z])(?:wait|sleep|poll|running|pending|queued|in.progress|not (?:ready|done|yet))", re.I)
-_waits = re.compile(rf"\A(?!\S*git)\S*(?:status|progress)|{_within.pattern}", re.I)
-"""in calls and results of an agent that has reason to ask again, of which the tool's name comes first"""
+_asks_state = re.compile(r"\n(?!\S*git)\S*(?:status|progress)")
+_waits = re.compile(r"[^a-z](?:wait|sleep|poll|running|pending|queued|in.progress|not (?:ready|done|yet))")
+"""by the tool's name, and in calls and results, in small letters: an agent that has reason to ask again"""
 _over = re.compile(
     r"""(?:status|state)["']?\s{0,9}[:=]\s{0,9}["']?(?:completed?|done|finished|failed|cancell?ed)\b""", re.I
 )
@@ -59,7 +58,7 @@ class Repetitions(Observer):
         if turn.kind == "tool_call":
             self.call = turn
         if turn.kind == "response":
-            row = self._row((turn.sounding, "again", turn.agent), turn, raw)
+            row = self._row((turn.sounding, "again", turn.agent), turn, hash(raw))
             if len(raw) >= _LONG_ENOUGH:
                 self._tell("again", row)
 
@@ -77,32 +76,32 @@ class Repetitions(Observer):
         call, self.call = self.call, None
         if call is not None and call.sounding == turn.sounding and not is_rejection(turn):
             asked = call.ours.values if call.ours and call.ours.verdict == "clean" else call.raw  # however it is spaced
-            text = f"{call.agent}\n{asked}\n{raw}"
-            waits = _waits.search(text, 0, _WAITS_WITHIN)
-            if waits is None or (_over.search(raw, 0, _WAITS_WITHIN) and not _within.search(text, 0, _WAITS_WITHIN)):
-                self.rows.pop((call.sounding, "wait", None), None)
-                self._call(call, text)
+            text = f"\n{call.agent}\n{asked}\n{raw}"
+            start, mark = text[:_WAITS_WITHIN].lower(), hash(text)
+            asks_state = _asks_state.match(start) and not _over.search(raw, 0, _WAITS_WITHIN)
+            if asks_state or _waits.search(start):
+                self._tell("wait", self._row((call.sounding, "wait", None), call, mark))
             else:
-                self._tell("wait", self._row((call.sounding, "wait", None), call, text))
+                self.rows.pop((call.sounding, "wait", None), None)
+                self._call(call, mark)
 
-    def _call(self, turn: TurnView, text: str) -> None:
+    def _call(self, turn: TurnView, mark: int) -> None:
         """Count a call as the same one again, and as every other one, which two calls in turn are."""
         branch = turn.sounding
         if branch not in self.odd and len(self.odd) >= _MOST_BRANCHES:
             return
-        self._tell("call", self._row((branch, "call", None), turn, text))
+        self._tell("call", self._row((branch, "call", None), turn, mark))
         self.odd[branch] = odd = not self.odd.get(branch, True)
         place, beside = (branch, "call", int(odd)), (branch, "call", int(not odd))
         is_first = place not in self.rows
-        row, other = self._row(place, turn, text), self.rows.get(beside)
+        row, other = self._row(place, turn, mark), self.rows.get(beside)
         if row[1] == 1 and not is_first:  # another call: what came in turn with the one before is over
             self.rows.pop(beside, None)
         elif other is not None and other[0] != row[0] and other[1] >= _IN_A_ROW["two"]:
             self._tell("two", row, other)
 
-    def _row(self, place: tuple[int | None, str, Any], turn: TurnView, raw: str) -> list[int]:
+    def _row(self, place: tuple[int | None, str, Any], turn: TurnView, mark: int) -> list[int]:
         """How often the same came in a row at a place: its hash, how often, where it did at first, and last."""
-        mark = text_hash(raw)
         row = self.rows.get(place)
         if row is None or row[0] != mark:
             row = [mark, 0]

@@ -15,7 +15,7 @@ from webapp.contracts.held import Holder
 from webapp.dumps.messages.declarations import of_service
 from webapp.dumps.messages.metadata import NOT_IN_LOG
 from webapp.dumps.records import SessionStart, Turn
-from webapp.findings.rule import RuleContext, RuleFinding, TurnView
+from webapp.findings.rule import RuleFinding, TurnView
 from webapp.findings.rulebook import RuleRunner
 from webapp.parsing import Profile, Trace, engine
 from webapp.store.db.ids import TURNS_A_SESSION, Kind, Note
@@ -37,7 +37,7 @@ class Answers:
 
     def add(self, placed: PlacedTurn) -> Iterator[tuple[PlacedTurn, Contract | None]]:
         """Take the next turn; those of the entry before it, where it begins another and repeats nothing of this one."""
-        is_new = placed.original is None and any(one.turn.entry != placed.turn.entry for one in self._open[:1])
+        is_new = placed.original is None and self._open and self._open[0].turn.entry != placed.turn.entry
         if is_new or len(self._open) >= _MOST_TOGETHER:
             yield from self.rest()
         self._open.append(placed)
@@ -78,7 +78,7 @@ class SessionState:
         """Raises `BadSpec`."""
         self.has_schemas = bool(specs.schemas())
         self.facets, self.failed = Facets(self.home), FailedResponses(self.session_id, self.home)
-        self.rules, self.answers = RuleRunner(RuleContext(self.home, readers)), Answers(of_service(service))
+        self.rules, self.answers = RuleRunner(self.home, readers), Answers(of_service(service))
 
     def see(self, placed: PlacedTurn) -> None:
         """Take the next turn in, once it has its place in the tally."""
