@@ -33,6 +33,7 @@ _result = re.compile(
 _tag = re.compile(r"^<([\w.-]{1,80})>\s{0,9}<[\w.-]{1,80}>", re.MULTILINE)
 _made_up = re.compile(r"(?:O(?<![^\n]O)bservation:|<(?<![^\n]<)(?:function_result|tool_response|tool_result)s?>)")
 """a result that a model wrote itself, behind its call"""
+_BEGINS = ("Thought:", "Action:")
 _example = re.compile(r"\b(?:like this|as in|e\.g\.|example|looks? like)\b[^\n]{0,60}\n*(?:```\w*\n)?$", re.I)
 _goes_on = re.compile(r"(?:\s*```)?\s*[`\w]")
 _LOOKED_AT = 100_000
@@ -97,15 +98,6 @@ def named_calls(raw: str) -> list[str]:
     if raw.rstrip()[-1:] not in ("}", ">", "]") and ("```" in raw or not _made_up.search(raw, 0, _LOOKED_AT)):
         return []  # prose goes on behind what it quotes
     return [next(filter(None, found)) for found in _named_call_pattern.findall(raw, 0, _LOOKED_AT)]
-
-
-def answers_itself(raw: str) -> bool:
-    """Whether a text calls, writes the result itself and ends, as ReAct does, so that no program runs the call."""
-    at = 0
-    for mark in ("\nAction Input:", "\nObservation:", "\nFinal Answer:"):
-        if (at := raw.find(mark, at, _LOOKED_AT)) < 0:
-            return False
-    return raw.lstrip().startswith(("Thought:", "Action:"))
 
 
 def tagged_calls(raw: str, tools: Collection[str]) -> list[str]:
@@ -189,9 +181,11 @@ class CallTracker:
         read = [ours.attempts[index].span for index in ours.chosen]
         if not count or (read and _is_example(turn.raw, read[0].start, read[-1].end)):
             return None
-        read_count = 0 if not home.values else count if named or home is ours else len(calls(home.values, self.home))
+        reads = home is ours and (named or ours.values)  # who is unknown may read what has its name outside of JSON
+        read_count = count if reads or (named and home.values) else len(calls(home.values, self.home))
         declared = home is ours and _declares(turn, names)
-        made_up = turn.stop == "complete" and answers_itself(turn.raw)
+        ends = turn.stop == "complete" and "\nFinal Answer:" in turn.raw[:_LOOKED_AT] and turn.raw.startswith(_BEGINS)
+        made_up = ends and _made_up.search(turn.raw, 0, _LOOKED_AT) is not None
         repairs = tuple(edit.repair for index in ours.chosen for edit in ours.attempts[index].edits)
         called = 0 if home is ours else read_count
         return WrittenCalls(turn.position, count, repairs, declared or made_up or read_count < count, declared, called)
@@ -246,7 +240,7 @@ def _is_error_object(raw: str) -> bool:
     if said.get("isError") is True or said.get("is_error") is True:
         return True
     is_marked = said.get("success") is False or said.get("ok") is False or said.get("status") == "error"
-    words = [said.get(key) for key in ("error", *(("message", "detail") if is_marked else ()))]
+    words = [said.get(key) for key in ("error", *(("message", "detail", "reason") if is_marked else ()))]
     return any(word and isinstance(word, str | dict) for word in words)
 
 

@@ -74,13 +74,10 @@ def declared_in(holder: Any, depth: int = _DEPTH) -> Declared | None:
     return declared or None
 
 
-_FALLBACKS = ("models", "fallbacks", "fallback_models")
-
-
 def with_model(declared: Declared | None, request: Any, asked: str | None, answered: str | None) -> Declared | None:
     """`declared` with the model that was `asked`, where its answer names another and the request allows no others."""
     is_same = not asked or not answered or answered.lower().startswith(asked.lower())
-    if is_same or any(as_object(request).get(key) for key in _FALLBACKS):
+    if is_same or any(as_object(request).get(key) for key in ("models", "fallbacks")):
         return declared
     return {**(declared or {}), "model": asked}
 

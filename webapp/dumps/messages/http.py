@@ -42,6 +42,7 @@ _ENDS = {
     ),
     re.compile('"token",'): re.compile(r'\[DONE\]|"(?:type|event)"\s*:\s*"(?!token")|"error"'),
     re.compile("chat\\.completion\\.chunk"): re.compile(r'\[DONE\]|"(?:finish_reason|error)"\s*:(?!\s*null)'),
+    re.compile(r'\A\s*\{"messageStart"'): re.compile(r'"messageStop"|Exception"'),
     re.compile(r'\A\s*data:[^\n]*"candidates"'): re.compile(r'"(?:finishReason|blockReason|error)"\s*:(?!\s*null)'),
     re.compile(r'\A\s*\{"model":[^\n]*"done":\s*false'): re.compile(r'"done":\s*true|"error"\s*:(?!\s*null)'),
 }

@@ -17,30 +17,26 @@ class OtherModels(Observer):
     def __init__(self, context: RuleContext) -> None:
         super().__init__(context)
         self.entry = -1
-        self.first: tuple[str, str] | None = None
+        self.said: Detail = {}
 
     def see(self, turn: TurnView) -> None:
         asked, answered = (turn.declared or {}).get("model"), turn.model
-        if not isinstance(asked, str) or not answered or turn.entry == self.entry or not is_other(asked, answered):
-            return
-        self.entry = turn.entry
-        self.first = self.first or (asked, answered)
-        self.marked.add(turn.position)
+        if isinstance(asked, str) and answered and turn.entry != self.entry and is_other(asked, answered):
+            self.entry = turn.entry
+            self.said = self.said or {"asked": asked, "answered": answered}
+            self.marked.add(turn.position)
 
     def detail(self) -> Detail:
-        asked, answered = self.first or ("", "")
-        return {"asked": asked, "answered": answered}
+        return self.said
 
 
 def is_other(asked: str, answered: str) -> bool:
     """Whether both names tell a model, and not the same one: an alias, a snapshot or a provider's prefix is none."""
     (family, version, sizes), (other, other_version, other_sizes) = _parts(asked), _parts(answered)
-    if not family or not other or not version:
-        return False
-    if family != other:
-        return True
+    if not family or not other or not version or family != other:
+        return bool(family and other and version)
     is_same = version.startswith(other_version) or other_version.startswith(version)
-    return not is_same or (bool(other_version) and sizes != other_sizes)
+    return not is_same or (other_version != "" and sizes != other_sizes)
 
 
 def _parts(name: str) -> tuple[str, str, set[str]]:

@@ -6,12 +6,24 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from webapp.findings.rule import MOST_TURNS, Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView, code, number
+from webapp.findings.rule import (
+    EVERY_KIND,
+    MOST_TURNS,
+    Detail,
+    MarkedTurns,
+    Observer,
+    Rule,
+    RuleContext,
+    TurnView,
+    code,
+    number,
+)
 
 LEAST = 2
 """refusals in a row: a single one is a failed request"""
 _MOST_BRANCHES = 1000
 _LOOKED_AT = 4_000
+_ID_KEYS = ("call_id", "id", "toolUseId", "tool_call_id", "toolCallId")
 _refused = re.compile(
     r"\b(?:400|422)\b|bad request|invalid[ _]request|unprocessable|invalid_argument|badrequesterror", re.IGNORECASE
 )
@@ -25,9 +37,6 @@ _unpaired = re.compile(
     re.IGNORECASE,
 )
 """what is said of a call without its result, of a result without its call, and of two calls with one id"""
-
-
-_ID_KEYS = ("call_id", "id", "toolUseId", "tool_call_id", "toolCallId")
 
 
 @dataclass(slots=True)
@@ -93,10 +102,7 @@ def refused(turn: TurnView) -> str | None:
 
 def says(detail: Detail) -> str:
     if "id" in detail:
-        has = "has" if detail["turns"] == 1 else "have"
-        return (
-            f"{number(detail['turns'], 'call')} {has} the id of another call of the same answer, {code(detail['id'])}"
-        )
+        return f"{number(detail['turns'], 'call')} with the id of another call of the same answer, {code(detail['id'])}"
     of = f" of {code(detail['tool'])}" if detail["tool"] else ""
     turns = number(detail["refused"], "request")
     if detail.get("unpaired"):
@@ -104,5 +110,4 @@ def says(detail: Detail) -> str:
     return f"a malformed call{of} stayed in the history, and the provider refused all {turns} after it"
 
 
-_KINDS = ("response", "tool_call", "tool_result", "prompt", "error", "event")
-plugin = Rule("poisoned_history", "high", 12, _KINDS, PoisonedHistories, says)
+plugin = Rule("poisoned_history", "high", 12, EVERY_KIND, PoisonedHistories, says)

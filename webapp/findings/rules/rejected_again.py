@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,6 +13,8 @@ from webapp.findings.tool_calls import is_rejection, skeleton
 
 _ENOUGH = 3
 _MOST_ROWS = 1000
+_passing = re.compile(r"\b(?:429|50[234]|529)\b|too many requests|rate.?limit|overload|timed? ?out|unavailable", re.I)
+"""in an error that passes by itself"""
 _MOST_FINDINGS = 5
 _Key = tuple[int | None, str]
 """a sounding and a tool"""
@@ -65,6 +68,8 @@ class RejectedAgain(Observer):
     def _result(self, key: _Key, turn: TurnView) -> None:
         tokens, cost = self.spent.pop(turn.sounding, (None, None))
         if not is_rejection(turn):
+            if (row := self.rows.get(key)) is not None and _passing.search(row.error):
+                del self.rows[key]  # to try again was right
             self._close(key)
             return
         kind = skeleton(turn.raw or "")

@@ -15,17 +15,16 @@ _SHORTEST = 1000
 _TAIL = 48
 _ENOUGH = 10
 _IN_A_ROW = {"again": 4, "call": 5, "two": 4, "wait": 50}
-"""from how many on the same text, the same call with the same result, two such calls in turn, or a call that has reason
-to be made again are told"""
+"""from how many on the same text, call with its result, two such calls in turn, or call of who waits are told"""
 _MOST_BRANCHES = 1000
 _LONG_ENOUGH = 40
 """code points that a text must have for the same one again to mean anything"""
 _asks_state = re.compile(r"\n(?!\S*git)\S*(?:status|progress)")
+_step = "scroll|swipe|press|click|tap|next|move|step|roll"
+_steps = re.compile(rf"\n[^\n]*[^a-z](?:{_step})|\n(?:{_step})|\n[^\n]*\n.{{0,80}}?'action': '(?:key|{_step})")
 _waits = re.compile(r"[^a-z](?:wait|sleep|poll|running|pending|queued|in.progress|not (?:ready|done|yet))")
 """by the tool's name, and in calls and results, in small letters: an agent that has reason to ask again"""
-_over = re.compile(
-    r"""(?:status|state)["']?\s{0,9}[:=]\s{0,9}["']?(?:completed?|done|finished|failed|cancell?ed)\b""", re.I
-)
+_over = re.compile(r"(?:status|state)\W{1,9}(?:completed?|done|finished|failed|cancell?ed)\b", re.I)
 """in a result that says of what is waited for that it is over"""
 _WAITS_WITHIN = 600
 """code points of a call with its result: what is asked for again is short, and a long text may speak of anything"""
@@ -79,7 +78,7 @@ class Repetitions(Observer):
             text = f"\n{call.agent}\n{asked}\n{raw}"
             start, mark = text[:_WAITS_WITHIN].lower(), hash(text)
             asks_state = _asks_state.match(start) and not _over.search(raw, 0, _WAITS_WITHIN)
-            if asks_state or _waits.search(start):
+            if asks_state or _steps.match(start) or _waits.search(start):
                 self._tell("wait", self._row((call.sounding, "wait", None), call, mark))
             else:
                 self.rows.pop((call.sounding, "wait", None), None)
