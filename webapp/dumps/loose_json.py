@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.decoding import json_or_none
+from webapp.dumps.messages.framing import USER
 from webapp.dumps.programs import BEGIN
 from webapp.dumps.source import HEAD, Source
 from webapp.dumps.values import as_list, as_object, moment
@@ -137,3 +138,16 @@ def recorded(written: str) -> Iterator[Any]:
         head, _, body = record[: answered.start()].replace("\r\n", "\n").partition("\n\n")
         request = {"url": head.split(" ", 2)[1], "body": body}
         yield {"request": request, "response": {"status": int(answered[1]), "body": record[answered.end() :]}}
+
+
+SPOKEN, _NAME = re.compile(r'\s*+\[\s*+"[^\W\d_][\w .@-]{0,40}: '), re.compile(r"([^\W\d_][\w .@-]{0,40}): ")
+
+
+def spoken(written: str) -> list[bytes] | None:
+    """A list of what two said, each behind the own name, as the text of a chat; None of another list."""
+    items = as_list(json_or_none(written))
+    texts = [item for item in items if isinstance(item, str)]
+    names = [name[1] for item in texts if (name := _NAME.match(item))]
+    asked = [name for name in names if re.fullmatch(USER, name, re.I)]
+    is_chat = asked and len(set(names)) == 2 and len(names) == len(items)
+    return ["\n\n".join(texts).encode("utf-8", "surrogatepass")] if is_chat else None

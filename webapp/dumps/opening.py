@@ -294,5 +294,6 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[Source], Iterable[Any] | None]]
     (text_records.FLOWS, text_records.flows),
     (text_records.GLUED, _of_whole(text_records.glued)),
     (_TEXT_LISTS, _text_lists),
+    (loose_json.SPOKEN, _of_whole(loose_json.spoken)),
 )
 """how texts begin, and what reads them, or finds that they are none of these after all"""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
+from itertools import dropwhile, groupby
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
@@ -47,6 +48,7 @@ _HEADINGS = tuple(
     for pattern in (
         r"={10,80} (?P<who>System|Human|Ai|AI|Tool|Function|Chat) Message(?: Chunk)? ={10,80}",  # LangChain's print
         r">>(?:(?P<asks>User)|(?P<who>[^\s:][^:\n]{0,60})):",  # LibreChat's text
+        r"▶ (?P<who>USER|ASSISTANT|SYSTEM|TOOL):",  # Chatbox'
         r"### [^\s#`A-Za-z]{1,4} (?P<who>User|Copilot|Reasoning|Info|`[^`\n]{1,60}`|\w{1,60} \((?:Completed|Failed)\))",
         rf"#{{1,6}} {_SIGN}{_NAME}{_NOTE}(?: [^\w\s#]{{1,2}}(?:\u200d[^\w\s#])?)?:?",
         rf"> ?\[!(?i:{_NAME})\][^\n]*",  # Obsidian's callouts
@@ -61,7 +63,7 @@ _HEADINGS = tuple(
         rf"\[?{_NAME}(?: message| prompt \d{{1,4}} of \d{{1,4}} - [^\n]{{1,40}}?)?\]?{_NOTE}[:：]{_NOTE}",
     )
 )
-_OWN = {_HEADINGS[0]: "", _HEADINGS[1]: "==="}
+_OWN = {_HEADINGS[0]: "", _HEADINGS[1]: "===", _HEADINGS[2]: "---"}
 """which no other tool writes, with how what stands before the first ends"""
 _ANYBODY = r"(?P<name>[^\W\d_][\w .@-]{0,40})"
 _SAID = r"(?: (?=\S)|[ \t]*\r?$)"
@@ -105,8 +107,8 @@ _ALONE = re.compile(
 )
 """names that nothing marks, as pages are copied; told by their turns alone"""
 _STYLES = (TEMPLATE, *_HEADINGS, _INLINE, _BOLD, _ROLES, _LINED)
-_TITLE = "#<>_*-|"
-"""how the lines of a title and the like begin"""
+_PROSE = re.compile(r"[^#<>_*|\s-]|\s+\S")
+"""how no line of a title and the like begins"""
 _TITLE_ROLE = "title"
 _ASIDES = ("thinking", "event", _TITLE_ROLE)
 """of which nobody says anything"""
@@ -179,7 +181,7 @@ def _style(written: str) -> re.Pattern[str] | None:
     for style in (_BUFFER,) if BUFFERED.search(written) else _STYLES:
         marks = _marks(style, written)
         before = TOKENS.sub("", written[: marks[0].start()]).strip() if marks else ""
-        titled = len(before) <= _MOST_BEFORE and all(line[0] in _TITLE for line in before.split("\n") if line.strip())
+        titled = len(before) <= _MOST_BEFORE and not any(map(_PROSE.match, FENCED.sub("", before).split("\n")))
         plain = style in (TEMPLATE, _INLINE, _HEADINGS[-1], _ROLES, _BUFFER, _LINED)
         sides = [_side(mark) for mark in marks]
         turned = ["user", "assistant"] * (2 if plain else 1)
@@ -187,7 +189,7 @@ def _style(written: str) -> re.Pattern[str] | None:
         led = len(before) <= most and "```" not in before and len(sides) > 3 and sides[: len(turned)] == turned
         is_record = len(sides) == 2 and are_fields(written)
         begins = not (before or is_record) if plain else titled or (style in _OWN and before.endswith(_OWN[style]))
-        begins &= plain or sides != ["assistant", "user"]  # as headings of a page on both
+        begins &= plain or "assistant" in dropwhile("user".__ne__, sides)  # else headings of a page on both
         if {"user", "assistant"} <= set(sides) and (led or begins):
             return style
     if (label := _labelled(written)) is not None:
@@ -217,7 +219,8 @@ def _labelled(written: str) -> re.Pattern[str] | None:
         names = [match["name"] for match in label.finditer(written)]
         asking = [name for name in names if re.fullmatch(USER, name, re.I)]
         begins = names.index(asking[0]) if asking and label in _LABELS[1:3] else 0
-        turns = turns_of_names(names[begins:], 4 if label is _PLAIN else 3)
+        runs = [name for name, _ in groupby(names)] if label is _LABELS[0] else names[begins:]
+        turns = turns_of_names(runs, 4 if label is _PLAIN else 3)
         known = {name for name in names if re.fullmatch(MODEL, name, re.I) or _OF_MODEL.search(name)}
         known = set(turns[1:]) if label is _PLAIN or not known else known
         is_log = bool(asking) and label in _LABELS[1:3]  # other records may stand between them
@@ -284,10 +287,8 @@ def _messages(shown: str, style: re.Pattern[str]) -> Entries:
     said = [mark for mark in marks if _side(mark) in ("user", "assistant")]
     begins = dict(zip(said, after_stamps(written, [mark.end() for mark in said]), strict=True))
     ends = dict(zip(marks, [*(mark.start() for mark in marks[1:]), len(written)], strict=True))
-    cuts = {
-        mark: frame.start() if (frame := framing.search(written, mark.end(), ends[mark])) else ends[mark]
-        for mark in marks
-    }
+    frames = [framing.search(written, mark.end(), ends[mark]) for mark in marks]
+    cuts = {mark: frame.start() if frame else ends[mark] for mark, frame in zip(marks, frames, strict=True)}
     bodies = {mark: body_of(mark, written[begins.get(mark, mark.end()) : cuts[mark]], around) for mark in marks}
     bodies |= zip(said, unfenced([bodies[mark] for mark in said]), strict=True)
     for mark in marks:

@@ -40,13 +40,14 @@ _TOOL = re.compile(
 )
 """what OpenCode's export has of a thought before a call, and of a call; SpecStory has both in tags"""
 _BLOCK = re.compile(
-    r"^(?:[^\w\s#*`]{1,3} )?\*\*Tool Use:\*\*(?: `[^`\n]{0,200}`)?[ \t]*\r?\n\s*+(?P<fence>`{3,8})[^\n`]*\n"
+    r"^(?:[^\w\s#*`]{1,3} )?\*\*Tool (?:Use|Command)(?::\*\*|\*\*:)(?: `[^`\n]{0,200}`)?[ \t]*\r?\n\s*+"
+    r"(?P<fence>`{3,8})[^\n`]*\n"
     r"(?:(?!^(?P=fence))[\s\S])*+^(?P=fence)[ \t]*\r?$|^_Tools? used: [^\n]{1,200}_[ \t]*\r?$",
     re.M,
 )
 _MUSED = re.compile(r"^💭 \*\*Thinking:\*\*[ \t]*\r?\n((?:(?!^(?:---|<sub>|#|💭))[\s\S])*+)(?=---|<sub>)", re.M)
-"""the same in Amp's export and others' of Claude Code"""
-RESULT = re.compile(r"^(?:[^\w\s#*`]{1,3} )?\*\*Tool (?:Result|Error):\*\*", re.M)
+"""the same in Amp's and Gemini CLI's exports, and others' of Claude Code"""
+RESULT = re.compile(r"^(?:[^\w\s#*`]{1,3} )?\*\*Tool (?:Result|Response|Error)(?::\*\*|\*\*:)", re.M)
 """from where on what stands below a user's name came of calls"""
 _ASIDE = re.compile(r"^<(?:(?P<think>think)>\s*<details>|tool-use\b)", re.M)
 """what SpecStory prints of thoughts and calls among what is said"""
