@@ -20,6 +20,7 @@ from itertools import islice
 from typing import Any, cast
 
 from webapp.dumps.decoding import json_or_none, opened
+from webapp.dumps.values import moment
 
 JsonPath = tuple[str | int, ...]
 Steps = tuple[str | int | None, ...]
@@ -171,7 +172,7 @@ def long_texts(values: list[Any]) -> list[str]:
     lengths: dict[str, int] = {}
     for value in values:
         for place in islice(places_of(value, "$", 0), MOST_PATHS):
-            if place.text and len(place.text) >= _TELLING:
+            if place.text and len(place.text) >= _TELLING and moment(place.text) is None:
                 lengths[place.path] = max(lengths.get(place.path, 0), len(place.text))
     return sorted(lengths, key=lambda path: -lengths[path])[:MOST_NAMED]
 

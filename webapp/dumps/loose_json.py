@@ -23,8 +23,9 @@ _TEXT = r'(?P<text>"(?:[^"\\]|\\[\s\S]?)*+"?)'
 _COMMENT = re.compile(rf"{_TEXT}|//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)")
 """a text or a comment that nothing closes goes to the end: sought anew at each sign, it would take square time"""
 _ANSWERED = re.compile(r"HTTP/[\d.]{1,3} (\d{3})[^\n]*\n(?:[\w-]{1,80}:[^\n]*\n){0,200}\r?\n")
-HTTP = re.compile(f"^{_ANSWERED.pattern}", re.M)
-"""the head of a response, as curl -i and editors' clients write it"""
+_HEADS = re.compile(f"^{_ANSWERED.pattern}", re.M)
+HTTP = re.compile(rf"httprr trace v1\r?\n\d|{_ANSWERED.pattern}")
+"""how a text of responses begins, as curl -i and editors' clients write it, and one of httprr"""
 CARRIED = re.compile(
     r'\s*\{\s*"(?:(?:status|data)"[\s\S]{0,200}?"resultType"\s*:\s*"streams"|events"\s*:\s*\[(?=[\s\S]*"ingestionTime")'
     r'|labels"[^\n]*"line"\s*:|line"[^\n]*"labels"\s*:)'
@@ -115,19 +116,22 @@ def keyed(source: Source) -> Iterator[Any] | None:
     return records() if keys else None
 
 
-def responses(written: str) -> Iterator[Any]:
-    """What a server answered, one response below its head after the other."""
-    marks = list(HTTP.finditer(written))
+def exchanged(written: str) -> Iterator[Any]:
+    """What a server answered, one response below its head after the other, or what Go's httprr recorded of both."""
+    return _recorded(written) if written.startswith("httprr") else _responses(written)
+
+
+def _responses(written: str) -> Iterator[Any]:
+    marks = list(_HEADS.finditer(written))
     for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(written)], strict=True):
         yield {"response": {"status": int(mark[1]), "body": written[mark.end() : end].strip()}}
 
 
-RECORDED = re.compile(r"httprr trace v1\r?\n\d")
 _SIZES = re.compile(r"\d{1,9} \d{1,9}\r?\n(?=[A-Z]{3,7} \S{1,2000} HTTP/)")
 """of a request and its response, as Go's httprr writes them before both"""
 
 
-def recorded(written: str) -> Iterator[Any]:
+def _recorded(written: str) -> Iterator[Any]:
     """The exchanges that Go's httprr recorded; one without a response as a text."""
     marks = list(_SIZES.finditer(written))
     for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(written)], strict=True):

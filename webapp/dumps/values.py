@@ -99,6 +99,14 @@ def is_text_pair(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(isinstance(text, str | None) for text in value)
 
 
+def are_samples(value: Any) -> bool:
+    """Whether these are texts that begin alike, as several samples do of code that goes on from one prompt."""
+    starts = {text[:_ALIKE] if isinstance(text, str) else "" for text in as_list(value)}
+    return isinstance(value, list) and len(value) > 1 and len(starts) == 1 and len(min(starts)) == _ALIKE
+
+
+_ALIKE = 12
+"""characters with which two who speak in turn do not both begin, time and again"""
 _NAME = re.compile(r"[^\W\d_][\w .'-]{0,40}")
 
 

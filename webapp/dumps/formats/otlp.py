@@ -24,7 +24,7 @@ from webapp.dumps.values import as_list, as_object
 
 _LISTS = ("resourceSpans", "resource_spans", "batches")
 """the last is Grafana Tempo's"""
-_IN_TRACE = re.compile(r'\s*\{\s*"trace"\s*:\s*\{\s*"(resourceSpans|batches)"\s*:')
+_IN_TRACE = re.compile(r'\s*\{\s*"trace"\s*:\s*\{\s*"(resourceSpans|resource_spans|batches)"\s*:')
 """how its newer API wraps them"""
 _LOGS = ("resourceLogs", "resource_logs")
 _METRICS = {"resourceMetrics", "resource_metrics"}

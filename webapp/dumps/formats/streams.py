@@ -15,7 +15,7 @@ from webapp.dumps.messages.exchanges import exchange, or_failure
 from webapp.dumps.messages.http import HttpExchange, http_turns
 from webapp.dumps.messages.pieces import Piece, content, joined, text_or_json
 from webapp.dumps.messages.streams import MOST_STREAM, chunks, is_data_stream, is_event, parsed_body, wrapped_event
-from webapp.dumps.messages.text_streams import are_pieces, guessed_stream
+from webapp.dumps.messages.text_streams import are_pieces, guessed_stream, plain_stream
 from webapp.dumps.messages.turns import (
     each_with,
     event_turns,
@@ -50,7 +50,7 @@ class SseText(Format):
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "text" and is_data_stream(head.text):
             return 70
-        if head.shape == "text" and _DATA.search(head.text):
+        if head.shape == "text" and (_DATA.search(head.text) or plain_stream(head.text)):
             lines = [
                 line
                 for line in head.text.lstrip("\ufeff").splitlines()[:40]
@@ -87,7 +87,9 @@ class SseText(Format):
         written = str(entry.get("stream") or "")
         turns = _exchanged(None, written, conversation)
         is_known = any(turn.kind in MODEL_KINDS for turn in turns) or parsed_body(written) is not None
-        if not is_known and (guess := guessed_stream([event for _, event in chunks(written)])) is not None:
+        plain = None if is_known else plain_stream(written)
+        guess = ("data:", plain) if plain else None if is_known else guessed_stream([one for _, one in chunks(written)])
+        if guess is not None:
             words = (
                 f"no provider's stream is known that looks like this; what stands under {guess[0]!r} is put together"
             )
@@ -104,6 +106,7 @@ def _says(written: str) -> bool:
     return (
         parsed_body(written) is not None
         or guessed_stream(events) is not None
+        or plain_stream(written) is not None
         or any("error" in as_object(event) for event in events)
     )
 
@@ -133,7 +136,7 @@ def _streams(source: Source, is_list: bool) -> Entries:
             yield _stream(source, lines, f"[{number - 1}]" if is_list else f"byte {first}", first)
             lines, first, number, begun, waiting, ended = [], at, count, False, set(), set()
         lines.append(line)
-        begun = begun or b"{" in line
+        begun = begun or b"{" in line or (line.startswith(b"data:") and not _ENDS.match(line))
         if ident:
             (ended if _FINISHED.search(line) else waiting).add(ident)
             waiting -= ended

@@ -108,6 +108,26 @@ def text_begins(event: dict[str, Any], before: list[dict[str, Any]], ended: set[
     return holds(before[-1], row.ends) or ("id" in event and event["id"] != before[-1].get("id", event["id"]))
 
 
+_EVENT = re.compile(r"(?:(?:data|event|id|retry)?:[^\n]*(?:\n|\Z))+")
+_FIELDS = re.compile(r"^(data|event): ?([^\r\n]*)", re.M)
+_LEAST = 2
+
+
+def plain_stream(written: str) -> str | None:
+    """The text that the data of server-sent events add up to, where these are no JSON, as Replicate's; else None."""
+    if _EVENT.sub("", written).strip():
+        return None
+    by_name: dict[str, list[str]] = defaultdict(list)
+    for event in _EVENT.findall(written):
+        fields = _FIELDS.findall(event)
+        data = "\n".join(piece for field, piece in fields if field == "data")
+        by_name[next((name for field, name in fields if field == "event"), "")].append(data)
+    pieces = [piece for piece in max(by_name.values(), key=len, default=[]) if piece != "[DONE]"]
+    whole = "".join(pieces)
+    is_json = any(piece.lstrip()[:1] in ("{", "[") for piece in pieces)
+    return None if is_json or len(pieces) < _LEAST or not _SAID.search(whole) else whole
+
+
 _ADDING = re.compile(r"token|delta|chunk|text|content|answer|completion|response|output", re.I)
 """names under which an event of a stream that nobody knows has what it adds, or by which its kind is called"""
 _SAID = re.compile(r"\s|[{\u0080-]")
