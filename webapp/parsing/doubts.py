@@ -11,7 +11,7 @@ from itertools import pairwise
 from webapp.parsing import swallowed
 from webapp.parsing.decode import decode, first_keys
 from webapp.parsing.edit import Edit, Span, apply, places, trimmed
-from webapp.parsing.machine.tokens import LITERAL, QUOTED, SCALAR, STRING, TYPESET
+from webapp.parsing.machine.tokens import FLAT, LITERAL, QUOTED, SCALAR, STRING, TYPESET
 from webapp.parsing.mended import closed_twice, opened_twice
 from webapp.parsing.patterns import later
 from webapp.parsing.trace import Attempt, Flag
@@ -25,21 +25,25 @@ _BETWEEN_KEYS = _MOVED | swallowed.QUOTES
 _strings = later(r"""["']\s*,\s*(["'])[^"'\n]{1,80}+\1\s*\Z""")
 _key = later(r"""["']\s*:""")
 _string = later(r""",\s*["']""")
-_signed = later(r"""[~-][*`_~^.|-]{0,2}+\s*+-?\d|(?<=\d)-|<["']|\\"(?![^"\n]{0,80}+"\s*:)|(?<![\w"}\]])\#""")
+_signed = later(r"""[~-][*`_~^.|-]{0,2}+\s*+-?\d|(?<=\d)-|<["']|`?\\"(?![^"\n]{0,80}+"\s*:)|(?<![\w"}\]])\#""")
 """A mark that may be of the number beside it, or of the string behind it."""
 _pair = later(rf"(?:\A|[:,\[]\s*)(?P<pair>\{{\s*+(?:{STRING}|'[^'\n]*+')\s*+(?:,\s*+(?:{SCALAR}|'[^'\n]*+')\s*+)?+\}})")
 """An object of a pair of values, or of one, which may be a set or lack what follows the key."""
+_no_row = later(rf"\{{\s*+{STRING}\s*+,(?!\s*+{SCALAR}\s*+[,}}])")
+"""A set that begins with a string and no other scalar: the comma may stand in a colon's place."""
 _keyed_item = later(
     r"""\A\[\s*+"[\w ./-]{0,40}+\s{0,9}+[:=]\s|\[\s*+"[\w ./-]{0,40}+"""
     r"""(?:(?:\\"|')[*`_~^.|-]?+\s{0,9}+[:=]\s|\s?[:=]\s{0,9}+(?:\\"|'))"""
 )
 """An array that begins with what may be a key: its bracket may be the wrong one."""
-_lone_pair = later(rf"\[\s*+{QUOTED}\s*+:\s*+(?:{SCALAR}|{QUOTED})\s*+\]")
+_lone_pair = later(rf"\[\s*+(?:{STRING}|{QUOTED})\s*+:\s*+(?:{SCALAR}|{QUOTED}|{FLAT})\s*+\]")
 """One key and its value in square brackets: two items as well, with a colon for their comma."""
 _ends_within = later(
     rf"""[{TYPESET}][^"“”’′«»」』\n]{{0,200}}+[“”’′«»」』](?!\s{{0,9}}+")[^":{{}}\[\]\n]{{1,200}}+"\s{{0,9}}+[,:}}\]]"""
+    rf"""|[{TYPESET}][^"\n]{{0,200}}+(?<=\\)\""""
 )
-"""A string between a quote of typography and a plain one, in which the first one's own closer stands."""
+"""A string between a quote of typography and a plain one, in which the first one's own closer stands, or a plain one
+with a backslash."""
 _glued_item = later(r'(?<=")"(?![^"\n]{0,100}+"\s{0,9}+:)|(?<=\w)\[|(?<=")\d|:(?!\s*"[^"\n]{0,80}+"\s*:)')
 _literal_item = later(rf",[ ]?{LITERAL}\s{{0,9}}+\]")
 _plain_string = later(r"""[fFrR](["'])[^"'\\{\n]*+\1|[bBuU]"[^"'\\\n]*+\"""")
@@ -107,7 +111,24 @@ def _is_listed(raw: str, edit: Edit) -> bool:
     return edit.old == "," == raw[at] and bool(_strings.search(raw, max(0, at - 120), at) and _string.match(raw, at))
 
 
+def _may_be_of_text(raw: str, edit: Edit) -> bool:
+    """Whether a quote that was taken for a doubled one may be of the text: both ends of one string alone have two, or
+    the string before an empty one ends in another quote (`"x', ""`).
+    """
+    at = edit.span.start - raw.startswith('"', edit.span.start - 1)
+    if not raw.startswith('""', at):
+        return False
+    before = raw[max(0, at - 99) : at]
+    is_alone = _last_quote.search(before) is not None and _both_ends.match(raw, at) is not None
+    return is_alone or before.rstrip()[-2:] == "',"
+
+
+_last_quote = later(r'(?:\A|[^"])"[^"]*\Z')
+_both_ends = later(r'""(?![\s:,}\]])[^"\n]++""(?=\s*[,}\]](?![^"]{0,200}+""[^\s,}\]]))')
+
+
 _ASKED: dict[str, Callable[[str, Edit], object]] = {
+    "set": lambda raw, edit: _no_row.match(raw, edit.span.start),
     "square_object": lambda raw, edit: _lone_pair.match(raw, edit.span.start),
     "missing_colon": _is_listed,
     "missing_comma": lambda raw, edit: _glued_item.match(raw, edit.span.start),
@@ -115,6 +136,8 @@ _ASKED: dict[str, Callable[[str, Edit], object]] = {
     "string_prefix": lambda raw, edit: _plain_string.match(raw, edit.span.start),
     "bad_escape": swallowed.is_before_quote,
     "smart_quotes": lambda raw, edit: _ends_within.match(raw, edit.span.start),
+    "doubled_quote": _may_be_of_text,
+    "full_width": lambda raw, edit: raw[edit.span.start - 2 : edit.span.start] == '\\"',
     "truncation": lambda _, edit: not {":", "}", "]"}.isdisjoint(edit.old),
 }
 """By repair, whether an edit leaves another reading of the text open."""

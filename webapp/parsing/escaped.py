@@ -87,7 +87,7 @@ _head = later(
 )
 """What may stand before the first line of JSON that is quoted, commented, of a diff, or numbered."""
 HEAD = 24
-_entity = later(r"(?P<part>&(?:quot|apos|lt|gt|amp|#34|#39|#x27|#x22);)")
+_entity = later(r"(?P<part>&(?:quot|apos|lt|gt|amp|nbsp|#34|#39|#x27|#x22);)")
 _heavy = later(r'(?P<part>(?<!\\)\\\\++)(?=")')
 _twice_first = later(r'[{\[]\s*+""[^",:{}\[\]\s][^"\n]{0,80}+""\s*+[:,\]]')
 _twice = later(r'"(?P<part>")')
@@ -100,6 +100,7 @@ _ENTITIES = {
     "&lt;": "<",
     "&gt;": ">",
     "&amp;": "&",
+    "&nbsp;": " ",
 }
 LONGEST = 50_000
 """So much text is taken out of a layer at a time."""

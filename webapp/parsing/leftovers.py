@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from webapp.parsing.doubts import doubts
 from webapp.parsing.edit import Span
 from webapp.parsing.engine import Tracer
+from webapp.parsing.machine.tokens import TWINS, balanced_end
 from webapp.parsing.patterns import holds, later, up_to
 from webapp.parsing.trace import Flag
 
@@ -29,6 +30,8 @@ _glued = later(r"""[\[{]\s*+[\]},]|\d|\[(?=["'])""")
 """What stands right behind a value as if it were of it: `[1,][, 2]`, `{"a": 1}["a"]`."""
 _opened = later(r"""[{\[]\s*+(?:["'][^"'\n]{0,80}+["']?+\s*+)?+\Z""")
 """A bracket behind which the text ends, at most a key between."""
+_unexplained = later("no (?:key|colon|value)")
+"""Why a bracket was passed over of which it is not known what it is."""
 _named = later(r"[A-Za-z_]\[\s*+\{")
 """A name right before an array of objects, which may be a call: `search[{"q": "x"}]`."""
 _between_tags = later(r"\s*[\w.:/-]{0,80}\s*")
@@ -69,6 +72,7 @@ def _flags(tracer: Tracer, runs: list[tuple[str, int, int]]) -> Iterator[Flag]:
         yield Flag("left_over", Span(*opened.span()))
     passed = [attempt for attempt in tracer.attempts[1:] if not attempt.ok]
     starts = {attempt.span.start for attempt in passed}
+    brackets = {attempt.span.start for attempt in passed if _unexplained.search(attempt.reason or "")}
     failed = {attempt.span.end: attempt.span for attempt in passed if attempt.outcome == "failed"}
     yield from [Flag("left_over", a.span) for a in passed if (a.strategy, a.outcome) == ("unopened", "rejected")]
     for index in tracer.chosen:
@@ -80,9 +84,9 @@ def _flags(tracer: Tracer, runs: list[tuple[str, int, int]]) -> Iterator[Flag]:
         glued = _glued.match(tracer.raw, span.end)
         if glued and (tracer.attempts[index].edits or span.end in starts):
             yield Flag("left_over", Span(*glued.span()))
-        brace = _brace_around(tracer.raw, span)
-        if brace in starts:
-            yield Flag("left_over", Span(brace, brace + 1))
+        is_plain = tracer.attempts[index].strategy in ("balanced", "lines")
+        if is_plain and (bracket := _bracket_around(tracer.raw, span, brackets)) >= 0:
+            yield Flag("left_over", Span(bracket, bracket + 1))
         value, start = tracer.attempts[index].value, max(0, span.start - 1)
         if _named.match(tracer.raw, start) and isinstance(value, list) and len(value) == 1 and "name" not in value[0]:
             yield Flag("left_over", Span(start, start + 1))
@@ -92,13 +96,14 @@ def _flags(tracer: Tracer, runs: list[tuple[str, int, int]]) -> Iterator[Flag]:
         yield from kinds.values()
 
 
-def _brace_around(raw: str, value: Span) -> int:
-    """Where a brace stands near before a value that has a colon before it and the closing one behind it; else -1."""
+def _bracket_around(raw: str, value: Span, passed: set[int]) -> int:
+    """Where a bracket stands near before a value that was passed over and closes behind it, what holds it; else -1."""
     low = max(0, value.start - 200)
-    if raw[low : value.start].rstrip()[-1:] not in (":", "=") or raw[value.end : value.end + 200].lstrip()[:1] != "}":
-        return -1
-    brace = raw.rfind("{", low, value.start)
-    return brace if raw.find("}", brace, value.start) < 0 else -1
+    near = raw[low : value.end + 200].translate(TWINS)
+    for at in range(value.start - 1, low - 1, -1):
+        if at in passed and near[at - low] in "{[":
+            return at if balanced_end(near, at - low, len(near)) + low > value.end else -1
+    return -1
 
 
 def _passed_over(tracer: Tracer) -> list[Span]:

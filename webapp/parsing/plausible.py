@@ -7,10 +7,10 @@ import re
 from webapp.parsing.calls import pythonic
 from webapp.parsing.machine.repair import opening
 from webapp.parsing.machine.tokens import CHECKBOXES, COLON, LITERAL, TYPESET
-from webapp.parsing.patterns import later
+from webapp.parsing.patterns import holds, later
 from webapp.parsing.program_code import WIDTH, code, line_before, shell, styled
 
-_S = r"(?:[\s\u200b-\u200f\u2060\ufeff]|\\[nrt]|(?<=\n)>){0,200}+"
+_S = r"(?:[\s\u200b-\u200f\u2060\ufeff]|\\[nrt]|(?<=\n)>|<br\ ?/?>){0,200}+"
 """White space, the kind that nobody sees, and the kind that is written as a backslash and a letter."""
 _QUOTED = (
     r""""(?:[^"\\\n]|\\.){0,200}+"|'(?:[^'\\\n]|\\.){0,200}+'|`[^`´\n]{0,200}+[`´]|[‘′][^’′\n]{0,200}+[’′]"""
@@ -29,7 +29,7 @@ _object = later(
     | (?P<note>//|/\*|\#)
     | (?P<dots>\.\.\.|…)
     | (?P<end>\Z)
-    | (?P<entity>&(?:quot|\#34|\#x22);)
+    | (?P<entity>&(?:quot|nbsp|\#34|\#x22);)
     | (?P<quote>["'“])
     | (?P<comma>,)
     | (?P<inside>[\[{{])
@@ -53,7 +53,9 @@ _array = later(
     )""",
     re.VERBOSE,
 )
-_cut_short = later(r"""\{\s{0,200}+(?:["'][^"'\n]{0,80}+["']?+\s{0,50}+)?+\Z""")
+_cut_short = later(
+    r"""\{\s{0,200}+(?:["'][^"'\n]{0,80}+["']?+\s{0,50}+)?+\Z|\{\s{0,200}+"[^"'\n]{1,80}+"\s{1,9}+["\[{\d]"""
+)
 _comprehension = later(r"""(?:[^{}\n"']|'[^'\n]{0,60}'){1,120}?\bfor\b[^{}\n"']{1,60}\bin\b""")
 
 
@@ -68,7 +70,8 @@ def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
         return "a comprehension in Python"
     if not lenient and pythonic.holds_as_argument(raw, at, line_before(raw, at)):
         return "an argument of a call in program code"
-    if not lenient and _request.search(raw, max(0, at - WIDTH), at):
+    low = max(0, at - WIDTH)
+    if not lenient and (not low or holds(raw, low, at, "\n`")) and _request.search(raw, low, at):
         return "what a program sends or prints"
     if _shown.match(raw, at, end):
         return "a sentence shows it, broken as it is"
@@ -81,7 +84,7 @@ def _no_object(raw: str, at: int, end: int, lenient: bool) -> str | None:
     look = _object.match(raw, at, end)
     if not lenient and _key_behind.match(raw, at, end):
         lenient = line_before(raw, at).rstrip()[-1:] in ("", ":")
-    if _template.match(raw, at, end):
+    if _template.match(raw, at, end) or raw[max(0, at - 2) : at] == "%}":
         return "a placeholder of a template"
     if not look:
         return "no key follows the brace: a placeholder or program code"
@@ -110,8 +113,8 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) ->
     word = look["word"]
     if raw[at - 1 : at] not in ("", "{", "[", ",", ":") and styled(raw, at):
         return "a rule of a style sheet, which is program code"
-    if not lenient and _struct.search(raw, max(0, at - 80), at):
-        return "a literal of a struct or a parameter, which is program code"
+    if not lenient and (_struct.search(raw, max(0, at - 80), at) or _types.match(raw, at, end)):
+        return "a literal of a struct, a parameter or a type, which is program code"
     if not look["colon"]:
         is_meant = lenient and (_quote_next.match(raw, look.end("word"), end) or end - look.end("word") < 2)
         return None if is_meant else f"{{{word[:20]}… is a placeholder or program code: no colon follows"
@@ -130,7 +133,10 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) ->
     return code(before, lenient)
 
 
-_struct = later(r"(?:[.:&\](][A-Z]\w*+ ?|\b[A-Z]\w*[a-z]\w*+|\b[A-Z][a-z]+[A-Z]\w*+ |\b(?:function|async)[ \w]*+\()\Z")
+_struct = later(
+    r"(?:[.:&\](][A-Z]\w*+ ?|\b[A-Z]\w*[a-z]\w*+|(?:`|\b[A-Z][a-z]+)[A-Z]\w*+ |\b(?:function|async)[ \w]*+\()\Z"
+)
+_types = later(r"\{\s*+(?:\w++\??: (?:string|number|boolean|any|unknown)(?:\[\])?\s*+[;,]?\s*+){1,20}+\}[ ]?[;}>)|]")
 _shown = later(r"""(?<=\w `)[{\[][^`\n]{0,38}(?:[:,]\s?[}\]]|"\s")[^`\n]{0,38}`,? \w""")
 """A short piece in backticks, in a sentence that goes on behind them, that lacks a value or a comma or has one more."""
 _request = later(
@@ -145,7 +151,10 @@ _logged = later(r"(?!\s*+\w++=\Z)(?:[^(<{=,?&]|\([^()]{0,99}\)|\{[^{}]{0,99}\}|=
 _only_dots = later(r"\{\s*+(?:\.{3}|…)\s*+\}")
 _quote_next = later(r"""\s{0,20}+(?:["'][^"'\n]{0,80}+["']|[“‘][^”’\n]{0,80}+[”’])\s{0,9}+[,}]|["']?\s*+[:=](?![=>])""")
 _YAML = "a list or a mapping in YAML"
-_in_yaml = later(r"(?:\A|\n)(?![A-Z])[ \t]*+(?:- )?[\w.-]++:(?:[ \t][^\n]*+)?\n[ \t]++(?:- )?[\w.-]++: \Z")
+_in_yaml = later(
+    r"(?:\A|\n)(?:(?![A-Z])[ \t]*+(?:- )?[\w.-]++:(?:[ \t][^\n]*+)?\n[ \t]++(?:- )?[\w.-]++"
+    r"|---\n(?:[a-z][\w.-]*+:[^\n]*+\n){1,20}+[a-z][\w.-]*+): \Z"
+)
 _bare_value = later(r"[\w .@/-]{1,80}+(?:\}|,\s{0,50}+(?:[\"']?[A-Za-z_$][\w $-]{0,40}+[\"']?\s{0,10}+:|\}))")
 
 

@@ -71,6 +71,7 @@ _first_token = later(rf"[{{\[]\s*+(?:{STRING}\s*+)?+\Z")
 _other_quote = later(r"""(?<!``)['`“”](?=\s{0,60}+[:,}\]])|(?<=[\s\[{:,])['`“”„]""")
 _key_next = later(r'"[^"\\\n]{1,80}+"\s*+:')
 _bare_text = later(r'(?![-\d\s"{}\[\],:“”„‘’′«»「」『』]|\\")(?:[^"\\\n]|\\.){1,500}+"(?=\s*+[,:}\]])')
+_half_quoted = later(r'„[^"“”\n]*",\Z')
 _scalar = later(r"-?\d[\d.eE+-]*+|true|false|null")
 _begins_item = later(rf"[{{\[]|(?<![\w.])(?:{LITERAL}|-?\d)")
 _before_bracket = later(r":[ \t]*+(?=\s*+[{\[])")
@@ -103,7 +104,7 @@ def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
         key = text.rfind('"', low, failed - 1)
         if key > 0 and text[low:key].rstrip()[-1:] in (":", ","):
             yield place_of_opener(text, key), "{"
-    if char == '"' or _bare_text.match(text, failed):
+    if char == '"' or (_bare_text.match(text, failed) and not _half_quoted.search(before)):
         values = [match.end() for match in _before_value.finditer(text, low, failed + 1)][-3:][::-1]
         yield from ((at, '"') for at in values if text[at] != '"' and not _scalar.fullmatch(text, at, failed))
     if char and text[failed - 1] == '"' and char not in ",:}]":

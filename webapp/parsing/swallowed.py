@@ -8,7 +8,7 @@ from typing import Any
 
 from webapp.parsing.edit import Edit, Span, apply, places
 from webapp.parsing.machine.escapes import windows_path
-from webapp.parsing.machine.tokens import ASCII, OPENERS, STRING
+from webapp.parsing.machine.tokens import OPENERS, STRING, TWINS
 from webapp.parsing.patterns import later
 from webapp.parsing.trace import Attempt, Flag
 
@@ -16,7 +16,6 @@ QUOTES = {"unescaped_quote", "missing_quote"}
 _BESIDE_QUOTES = QUOTES | {"missing_comma"}
 _BESIDE_KEYS = _BESIDE_QUOTES | {"missing_value", "missing_colon", "extra_closer", "bad_escape", "stray_mark"}
 """Repairs that may be beside a key, or in one, that holds more than it should."""
-_TWINS = str.maketrans(ASCII)
 _odd_key = later(r"""\A\s*[,:;]|[,:]\s*[“”„]|[:,]\s*\Z|[:"]\s*[\[{"']|\A\\\w|\A\s[^\n]*\s\Z""")
 """A key that begins or ends as no key does, or holds a colon and the beginning of a value."""
 _NEXT = (
@@ -82,7 +81,7 @@ def flags(raw: str, attempt: Attempt, edits: Sequence[Edit], names: set[str]) ->
         yield from _bare(raw, attempt)
     if _may_have_swallowed(raw, attempt, names):
         text = apply(raw, attempt.span, attempt.edits)
-        at = _swallowed(text.translate(_TWINS) if "full_width" in names else text)
+        at = _swallowed(text.translate(TWINS) if "full_width" in names else text)
         if at >= 0:
             place = places(attempt.span, attempt.edits).at(at)
             yield Flag("swallowed_keys", Span(place, place))

@@ -14,7 +14,7 @@ _good = later(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _hex = later(r"\\x([0-9a-fA-F]{2})")
 _wide = later(r"\\u\{([0-9a-fA-F]{1,6})\}")
 windows_path = later(r"[A-Za-z]:\\[\w. -]|\\\\[\w.-]+\\")
-_in_path = later(r"(?<![^\W\d_])[A-Za-z]:(?:\\[^\s\".]*)?\Z")
+in_path = later(r"(?<![^\W\d_])[A-Za-z]:(?:\\[^\s\".]*)?\Z")
 _slash = later(r'\\["\\/]|\\')
 _commands = (
     "alpha|beta|bar|begin|bf|binom|big|frac|forall|nu|nabla|neq|ne|not|newline"
@@ -85,7 +85,7 @@ def together(raw: str, start: int, end: int, patches: list[Edit]) -> list[Edit]:
     sure = windows_path.match(raw, start, end)
     alone = [match.start() for match in _slash.finditer(raw, start, end) if len(match[0]) == 1]
     spots = [
-        at for at in alone if sure or _latex_name.match(raw, at, end) or _in_path.search(raw, max(start, at - 200), at)
+        at for at in alone if sure or _latex_name.match(raw, at, end) or in_path.search(raw, max(start, at - 200), at)
     ]
     new = {*spots} - {patch.span.start for patch in patches if patch.repair == NAME and patch.new == "\\"}
     return sorted([*patches, *(edit_at(raw, NAME, at, at, "\\") for at in new)], key=lambda patch: patch.span.start)

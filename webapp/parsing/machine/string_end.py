@@ -65,7 +65,7 @@ _after_item = later(
       (?P<end>\Z|```|~~~|(?:</?[\w|｜▁]{{1,40}}+>\s*+){{1,3}}+\Z)
     | (?P<close>[{CLOSE})])
     | (?P<mark>{MARK}\s{{0,20}}+[,\]]
-        |[{COMMA}]\s{{0,100}}+(?:{MARK}|:)\s{{0,20}}+(?:"[^"\n]{{0,300}}+"|'[^'\n]{{0,300}}+'|{SCALAR})\s{{0,20}}+[,\]])
+        |[{COMMA}]\s{{0,100}}+(?!-\d)(?:{MARK}|:)\s{{0,20}}+(?:"[^"\n]{{0,300}}+"|'[^'\n]{{0,300}}+'|{SCALAR})\s{{0,20}}+[,\]])
     | [{COMMA};|]{GAP}(?:
         (?P<string>[bru]?["'{TYPESET}]|`(?!``)|\(["'\d\[{{()-])
       |(?P<value>[-\d\[{{.｛［【]|{LITERAL}|[^\W\d][\w ]{{0,40}}+["']?+\s*+[,\]])
@@ -174,6 +174,8 @@ def _score_value(machine: Machine, reading: StringReading, match: re.Match[str])
         return 1  # `"f(a: "x", b: 1)"`
     if kind == "object":
         return CERTAIN if len(machine.frames) > 1 and not reading.inner % 2 else 1
+    if kind in ("value", "string") and _goes_on_behind_comma(raw, reading, match):
+        return 1
     if kind == "row" and (reading.inner or "\n" not in raw[match.start() : match.end()]):
         return 0
     if kind == "row":  # of an array, or of JSON lines
@@ -183,6 +185,20 @@ def _score_value(machine: Machine, reading: StringReading, match: re.Match[str])
     if kind == "lone":
         return CERTAIN if not reading.inner and _one_word.match(raw, reading.open_end, match.start() - 1) else 0
     return 1 if kind == "weak" else CERTAIN
+
+
+def _goes_on_behind_comma(raw: str, reading: StringReading, match: re.Match[str]) -> bool:
+    """Whether what follows a comma is of an item's text: in a call (`"f("a", "b")"`), or words behind quotes of its
+    own (`"He said "x", then"`).
+    """
+    at = match.start()
+    if match.lastgroup == "string":
+        return reading.inner % 2 == 1 and reading.opened(raw, "()", at) > 0
+    return (
+        match["value"][-1] in ",]"
+        and match["value"][:-1].rstrip()[-1:] == '"'
+        and (reading.inner > 0 or reading.opened(raw, "„“", at) > 0)
+    )
 
 
 def _is_of_call(raw: str, at: int, second: int) -> bool:

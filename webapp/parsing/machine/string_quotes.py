@@ -155,10 +155,9 @@ def opens_with_three(machine: Machine) -> bool:
 def inside_until(machine: Machine, reading: StringReading, at: int) -> int:
     """How far the quotes from the one at `at` on are of the text: `at` itself where that one may close the string."""
     raw = machine.raw
-    before = raw[at - 1] if at > reading.open_end else ""
-    if before in ("{", " ") and _embedded_later.match(raw, at, machine.end):
-        opener = raw.rfind("{", max(reading.open_end, at - 3), at)
-        if opener >= 0 and not raw[opener + 1 : at].strip():
+    if _embedded_later.match(raw, at, machine.end):
+        opener = raw.rfind("{", max(reading.open_end, at - (40 if raw[reading.open_end] == "{" else 3)), at)
+        if opener >= 0 and not raw[opener + 1 : at].replace("\\n", "").strip():
             return max(at, _balanced_end(machine, opener, _FAR))
     is_in_run = raw.startswith('"', at + 1) and is_of_text(raw, reading.open_end, at)
     return at + 1 if is_in_run else at

@@ -93,7 +93,7 @@ def _walk(machine: Machine, reading: StringReading, run: re.Pattern[str], at: in
             reading.patches.append(edit_at(raw, "doubled_quote", at, at + 1, "\\" if char == '"' else ""))
             reading.twice += 1
             at += 2
-        elif char == opener and (stop := string_quotes.inside_until(machine, reading, at)) > at:
+        elif opener and char in (opener, '"') and (stop := string_quotes.inside_until(machine, reading, at)) > at:
             _keep(machine, reading, at, stop)
             at = stop
         elif char in reading.closers and _closes(machine, reading, at):
@@ -117,8 +117,12 @@ def _escape(machine: Machine, reading: StringReading, at: int) -> int:
     """A backslash at `at`: a good escape is passed, a bad one mended. The offset after it."""
     raw = machine.raw
     if raw.startswith('\\"', at) and '"' in reading.closers:
+        reading.inner += reading.inner % 2  # it closes what another quote opened: `"„so\\", she said"`
         certain = string_end.score(machine, reading, at + 2) >= string_end.CERTAIN
-        if certain and escapes.windows_path.match(raw, reading.open_end, at):
+        if certain and (
+            escapes.windows_path.match(raw, reading.open_end, at)
+            or escapes.in_path.search(raw, max(reading.open_end, at - 200), at)
+        ):
             reading.patches.append(edit_at(raw, "bad_escape", at, at, "\\"))
             return at + 1
         if certain and at - reading.open_end < 300:

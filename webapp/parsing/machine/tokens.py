@@ -25,6 +25,7 @@ ASCII = {
     **dict.fromkeys("］】", "]"),
 }
 """Separators and brackets of other scripts, each with the one of JSON's that it stands for."""
+TWINS = str.maketrans(ASCII)
 COLON = ":：﹕︰"
 COMMA = ",，、،﹐"
 CLOSE = r"}\]｝﹜］】"

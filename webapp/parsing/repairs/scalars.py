@@ -87,11 +87,13 @@ def cut_number(machine: Machine, match: re.Match[str]) -> bool:
     return True
 
 
-@mends("cut_literal", r"(?:t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?)\Z", "v", "tfn", order=15)
+@mends("cut_literal", r"(?:[tT](?:ru?)?|[fF](?:a(?:ls?)?)?|n(?:ul?)?|N(?:on?)?)\Z", "v", "tfnTFN", order=15)
 def cut_literal(machine: Machine, match: re.Match[str]) -> bool:
     """A literal that the end of the text cuts in the middle is completed."""
-    whole = {"t": "true", "f": "false", "n": "null"}[match[0][0]]
-    machine.patch("cut_literal", match.end(), match.end(), whole.removeprefix(match[0]))
+    whole = {"t": "true", "f": "false", "n": "null"}[match[0][0].lower()]
+    is_json = match[0][0].islower()
+    start = match.end() if is_json else match.start()
+    machine.patch("cut_literal", start, match.end(), whole.removeprefix(match[0]) if is_json else whole)
     machine.truncated = True
     machine.value_done(match.end())
     return True

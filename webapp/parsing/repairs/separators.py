@@ -7,7 +7,7 @@ import re
 from webapp.parsing.machine import closers
 from webapp.parsing.machine.repair import mends
 from webapp.parsing.machine.state import Machine
-from webapp.parsing.machine.tokens import ASCII, COLON_LIKE, FLAT, LETTERS, NUMBER
+from webapp.parsing.machine.tokens import ASCII, COLON_LIKE, FLAT, LETTERS, NUMBER, QUOTED
 from webapp.parsing.patterns import later
 
 
@@ -58,12 +58,14 @@ def full_width(machine: Machine, match: re.Match[str]) -> bool:
     return machine.replace("full_width", match, new)
 
 
-@mends("doubled_brace", r"\{", "k", "{", order=10)
+@mends("doubled_brace", rf'\{{|"\{{(?={QUOTED}\s*+:)', "k", '{"', order=10)
 def doubled_brace(machine: Machine, match: re.Match[str]) -> bool:
-    """Braces written twice, as templates ask for, are written once."""
+    """Braces written twice, as templates ask for, are written once; so is a beginning written twice (`{"{"a": 1}`)."""
     frame = machine.frames[-1]
     if frame.count or machine.comma >= 0 or frame.start + 1 != machine.at or frame.doubled:
         return False
+    if match[0] == '"{':
+        return machine.replace("doubled_brace", match)
     machine.patch("doubled_brace", frame.start, frame.start + 1)
     frame.start, frame.doubled = machine.at, True
     machine.at += 1

@@ -55,7 +55,13 @@ _mark = later(r"(?<=[\"'\w}\]])#(?=[,:}\]])")
 _closer_comment = later(r"\s{0,100}+[}\]]")
 
 
-@mends("ellipsis", r"(?:\.{3,}|…|\[\.\.\.\]|<\.\.\.>)(?=\s*+(?:[,}\]]|//|/\*|\Z))", "kva", ".…[<", order=8)
+@mends(
+    "ellipsis",
+    r"(?:(?:\.{3,}|…)(?:[ ]\(?[a-z\d][\w ]{1,40}+\)?)?+|\[\.\.\.\]|<\.\.\.>)(?=\s*+(?:[,}\]]|//|/\*|\Z))",
+    "kva",
+    ".…[<",
+    order=8,
+)
 def ellipsis(machine: Machine, match: re.Match[str]) -> bool:
     """Dots that stand for what was left out are removed; what they stand for is unknown."""
     after = match.end()
@@ -176,9 +182,9 @@ def invisible_character(machine: Machine, match: re.Match[str]) -> bool:
 _NO_LITERAL = r"(?!\\(?:true|null)\b)(?:\\[nrt])++"
 
 
-@mends("escaped_space", rf"{_NO_LITERAL}(?:(?![\w.])|(?=\w++[\"']?\s*+[:,}}\]]))", "kcva", "\\", order=9)
+@mends("escaped_space", rf"{_NO_LITERAL}(?:(?![\w.])|(?=\w++[\"']?\s*+[:,}}\]]))|<br ?/?>", "kcva", "\\<", order=9)
 def escaped_space(machine: Machine, match: re.Match[str]) -> bool:
-    """White space between tokens that is written as a backslash and a letter is removed."""
+    """White space between tokens that is written as a backslash and a letter, or as a tag (<br>), is removed."""
     return machine.replace("escaped_space", match)
 
 

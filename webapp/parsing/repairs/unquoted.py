@@ -39,6 +39,8 @@ def unquoted_key(machine: Machine, match: re.Match[str]) -> bool:
     return machine.key_done(end)
 
 
+_lost_opening = later(r"""(?:[^"\\\n]|\\[^"\n]){1,200}+\\"(?:[^"\\\n]|\\[^\n]){0,500}+"(?=\s*+[,}\]])""")
+"""The text and the end of a string that holds quotes with backslashes, as no bare value does."""
 LONGEST, SHORT = 2_000, 100
 """A longer bare value is cut there, which nothing that means to be JSON has; the shorter one once looking cost much."""
 _CODE = later(r"[;{(]|\w!?\[|\bfor\b.{1,40}\bin\b|=>|\blambda\b|\bfunction\b|[\])]\s*[+*/-]")
@@ -61,6 +63,13 @@ _behind_comma, _behind_comma_equals = (
 def unquoted_value(machine: Machine, match: re.Match[str]) -> bool:
     """A value without quotes that is no literal and no number becomes a string."""
     raw, start = machine.raw, match.start()
+    if machine.look > 0 and raw.find('\\"', start, start + 200) > 0:
+        machine.look -= 500
+        if lost := _lost_opening.match(raw, start, machine.end):
+            machine.patch("missing_quote", start, start, '"')
+            machine.patches += escapes.inside(raw, start, lost.end() - 1)
+            machine.value_done(lost.end())
+            return True
     end = _end(machine, start)
     text = raw[start:end]
     code = _CODE.search(_braced.sub("", text) if "{" in text else text)
@@ -87,7 +96,7 @@ def _end(machine: Machine, at: int) -> int:
             at += 1
         elif char == "{" and (braced := _braced.match(raw, at, machine.end)):
             at = braced.end()
-        elif char == "," and not (item or behind_comma.match(raw, at + 1, machine.end)):
+        elif char and char in COMMA and not (item or behind_comma.match(raw, at + 1, machine.end)):
             at += 1
         else:
             break

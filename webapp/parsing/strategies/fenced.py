@@ -69,7 +69,7 @@ def _limits(finder: Finder, at: int, ticks: str) -> list[int]:
         if not goes_on:
             ends.append(match.start())
     is_in_line = ends and raw[ends[-1]] != "\n"  # and may be of a string that the text's end cuts
-    return ends[:4] + [finder.end] * (is_in_line or not ends)
+    return [*dict.fromkeys(ends[:3] + ends[-1:])] + [finder.end] * (is_in_line or not ends)
 
 
 def _code(finder: Finder, start: int, begin: int, ticks: str, label: str) -> int:
