@@ -22,10 +22,11 @@ _named_call_pattern = re.compile(
     | \[TOOL_CALLS\]([\w.-]{1,80})(?:\[ARGS\]|\{)
     | <function=([\w.-]{1,80})[>{]
     | <\uff5ctool\u2581call\u2581begin\uff5c>(?:function<\uff5ctool\u2581sep\uff5c>)?([\w.-]{1,80})[<\n]
+    | \]minimax\[>\[<invoke\ name="([\w.-]{1,80})">
     | ^Action:\ ?([\w.-]{1,80})\s?\nAction\ Input:""",
     re.MULTILINE | re.VERBOSE,
 )
-"""calls whose name stands outside of their JSON: harmony, Kimi, Mistral, Llama, DeepSeek, ReAct"""
+"""calls whose name stands outside of their JSON: harmony, Kimi, Mistral, Llama, DeepSeek, MiniMax, ReAct"""
 _result = re.compile(
     r"\W{0,9}(?:[\w.][\w.-]{0,79}[^\w.]{1,9}){0,2}\w{0,40}?(?:output|result|observation|response|returned)s?\b|\s{0,9}\{",
     re.IGNORECASE,

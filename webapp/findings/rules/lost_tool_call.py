@@ -53,7 +53,7 @@ def says(detail: Detail) -> str:
         why = f"the request declares {'its tool' if calls == 1 else 'their tools'}, and no native call came"
     elif detail["home"] == "native":
         why = "this program reads no calls from text"
-    elif not why and detail["home"] != "unknown":
+    elif not why and detail["home"] not in ("unknown", "fencepost"):
         why = f"{code(detail['home'])} passed over {'it' if calls == 1 else 'them'}"
     why = f": {why}" if why else ""
     if ran:

@@ -20,7 +20,7 @@ _MOST_BRANCHES = 1000
 _LONG_ENOUGH = 40
 """code points that a text must have for the same one again to mean anything"""
 _asks_state = re.compile(r"\n(?!\S*git)\S*(?:status|progress)")
-_step = "scroll|swipe|press|click|tap|next|move|step|roll"
+_step = "scroll|swipe|press|click|tap|next|move|step|roll|(?:draw|add|append|push|increment)(?![a-z])"
 _steps = re.compile(rf"\n[^\n]*[^a-z](?:{_step})|\n(?:{_step})|\n[^\n]*\n.{{0,80}}?'action': '(?:key|{_step})")
 _waits = re.compile(r"[^a-z](?:wait|sleep|poll|running|pending|queued|in.progress|not (?:ready|done|yet))")
 """by the tool's name, and in calls and results, in small letters: an agent that has reason to ask again"""
