@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.pace import is_linear
 from tests.parsing import _cases
 from tests.parsing.promises import PIECES, keeps_its_promises
-from webapp.parsing import Trace, parse
+from webapp.parsing import Trace, parse, profile, profiles, readings
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=12),
@@ -238,3 +238,13 @@ def test_what_lies_beside_a_value_is_named(raw: str, reason: str) -> None:
     assert trace.values == ({"a": 1},)
     assert any(attempt.outcome == "rejected" and reason in (attempt.reason or "") for attempt in trace.attempts)
     assert trace.ambiguous == ("<think>" not in raw)
+
+
+def test_many_profiles_have_a_text_read_by_fencepost_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = type(profile("fencepost"))
+    run, runs = ours.run, list[None]()
+    monkeypatch.setattr(ours, "run", lambda self, tracer: (runs.append(None), run(self, tracer))[1])
+    read = readings('{"a": 1 and {"b" 2}')
+    for name in profiles():
+        read(name)
+    assert len(runs) == 1

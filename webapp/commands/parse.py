@@ -12,7 +12,7 @@ import click
 from webapp import fitting, jsontext
 from webapp.commands import _terminal
 from webapp.commands._arguments import PROFILE, open_bytes, own_options, read_text, runnable, size_of, to_text
-from webapp.parsing import Profile, Trace, parse, profiles, why_absent
+from webapp.parsing import Profile, Trace, parse, profiles, readings, why_absent
 
 ALL = "all"
 
@@ -55,7 +55,7 @@ def command(name: str, phase: str | None, as_json: bool, jsonl: bool, file: str)
         if jsonl:
             sys.exit(1 if _parse_lines(source, file, chosen) else 0)
         raw = read_text(source, file)
-    traces = [parse(raw, name) for name in chosen]
+    traces = [*map(readings(raw), chosen)]
     if as_json:
         documents = [_document(trace, phase) for trace in traces]
         _print_json(documents if name == ALL else documents[0])

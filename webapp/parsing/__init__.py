@@ -11,6 +11,7 @@ from webapp.parsing.engine import (
     parse,
     profile,
     profiles,
+    readings,
     refuse_absent,
     why_absent,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "parse",
     "profile",
     "profiles",
+    "readings",
     "refuse_absent",
     "why_absent",
 ]

@@ -17,7 +17,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
 from webapp.findings import own
-from webapp.parsing import parse, profile
+from webapp.parsing import parse, profile, readings
 from webapp.store.ingest.start import ingest
 from webapp.store.sessions import sessions as session_store
 from webapp.web import debugger, verdict_column
@@ -109,7 +109,7 @@ def debugger_state(text: str, packed: str | None) -> debugger.DebuggerState:
     current = query.profile or HOME
     profile(current)
     names = verdict_column.names_to_run(HOME, current, len(text))
-    traces = verdict_column.read(names, partial(parse, text))
+    traces = verdict_column.read(names, readings(text))
     return replace(debugger.state(text, traces, HOME, query, partial(address, text, packed)), posts=packed is None)
 
 
@@ -141,7 +141,7 @@ def markdown() -> Response:
     text = unpack(request.args.get("t", ""))
     trace = parse(text, debugger.from_args(request.args).profile or HOME)
     names = verdict_column.order(HOME) if len(text) <= verdict_column.EVERY_LENGTH else []
-    traces = verdict_column.read(names, partial(parse, text))
+    traces = verdict_column.read(names, readings(text))
     return text_answer(reports.markdown(text, trace, [("page", "the playground")], traces))
 
 

@@ -109,9 +109,9 @@ def _reader(profiles: list[Profile]) -> Callable[[str], dict[str, Result]]:
 def _compared(db: orm.Session, turn_id: int, meant: list[Any], profiles: list[Profile]) -> dict[str, Result]:
     """The results under these profiles, but for those under which a response is too long to be parsed for this."""
     raw = db.scalar(sa.select(Turn.raw).where(Turn.id == turn_id)) or ""
-    results: dict[str, Result] = {}
+    results, read = dict[str, Result](), parsing.readings(raw)
     for profile in profiles:
-        trace = parsing.parse(raw, profile) if len(raw) <= LONGEST else _stored(db, turn_id, profile)
+        trace = read(profile) if len(raw) <= LONGEST else _stored(db, turn_id, profile)
         if trace is not None:
             judged = judge(trace.values, meant, roots_of(profile))
             strategy = trace.attempts[trace.chosen[0]].strategy if trace.chosen else NO_STRATEGY

@@ -60,11 +60,12 @@ def reader(
     """
     rows = db.execute(_find_parses, {"turn": detail.turn.id, "names": list(names)})
     traces = {row.profile: (row.version, bytes(row.trace)) for row in rows}
+    made = parsing.readings(detail.turn.raw or "")
 
     def trace(name: str) -> parsing.Trace:
         version, packed = traces.get(name, (None, b""))
         if version != _current_version(name, version):
-            return parsing.parse(detail.turn.raw or "", name)
+            return made(name)
         data = types.unpack(packed)
         document = jsontext.loads(without_values(data) if light and len(data) > LIGHT_BYTES else data)
         return read_stored(detail.turn.raw or "", document)
