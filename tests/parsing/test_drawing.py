@@ -225,20 +225,22 @@ def test_an_attempt_and_a_verdict() -> None:
 @pytest.mark.parametrize(
     ("counts", "findings", "sentence"),
     [
-        ((0, 0, 0), "", "No response was recorded in this session."),
-        ((1, 0, 0), "", "1 response, none failed."),
-        ((3, 0, 0), "A loop.", "A loop. 3 responses, none failed."),
-        ((3, 1, 1), "", "1 of 3 responses failed (parser `direct`); Fencepost can read it."),
+        ((0, 0, 0, 0), "", "No response was recorded in this session."),
+        ((1, 0, 0, 0), "", "1 response, none failed."),
+        ((3, 0, 0, 0), "A loop.", "A loop. 3 responses, none failed."),
+        ((3, 1, 1, 0), "", "1 of 3 responses failed (parser `direct`); Fencepost can read it."),
         (
-            (3, 2, 1),
+            (3, 2, 1, 0),
             "A.",
             "A. 2 of 3 responses failed (parser `direct`); Fencepost can read 1 of them.",
         ),
-        ((3, 2, 0), "", "2 of 3 responses failed (parser `direct`)."),
+        ((3, 2, 0, 0), "", "2 of 3 responses failed (parser `direct`)."),
+        ((3, 0, 0, 3), "", "3 responses, but its parser `direct` was not run."),
+        ((3, 0, 0, 2), "", "3 responses, none failed. The parser was not run over 2 of them."),
     ],
 )
-def test_a_session(counts: tuple[int, int, int], findings: str, sentence: str) -> None:
-    assert words.session_sentence(*counts, "direct", findings) == sentence
+def test_a_session(counts: tuple[int, int, int, int], findings: str, sentence: str) -> None:
+    assert words.session_sentence(counts, "direct", findings) == sentence
 
 
 @pytest.mark.parametrize(

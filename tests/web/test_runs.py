@@ -93,6 +93,43 @@ def test_a_parser_that_cannot_run_finds_nothing_and_says_why(absent: None, store
     assert (profiles["gone"]["run"], profiles["gone"]["score"]) == (None, None)
 
 
+@pytest.fixture
+def cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FENCEPOST_PROFILES", "mine=cmd:no-such-program")
+
+
+def test_a_session_whose_parser_cannot_be_started_has_not_failed_and_not_been_read(
+    cannot_start: None, client: FlaskClient
+) -> None:
+    client.post("/api/dumps?filename=s.json&home=mine", data=session("s", CALL, "{}", model="m"))
+    (line,) = client.get("/api/sessions").json["sessions"]
+    assert (line["responses"], line["failed"], line["failing"], line["shape"]["failed"]) == (2, 0, 0, 0)
+    assert "2 responses, but its parser <code>mine</code> was not run" in (page := client.get("/sessions").text)
+    assert "2 parser not run" in page and ">not run</td>" in page
+    assert client.get("/api/sessions?verdict=not_run").json["total"] == 1
+    responses = client.get("/api/responses?verdict=not_run").json
+    assert [(one["verdicts"]["home"], one["failed"]) for one in responses["responses"]] == [(None, False)] * 2
+    assert responses["total"] == 2 and client.get("/api/responses?failed=1").json["total"] == 0
+    grouped = client.get("/responses?by=model").text
+    assert '2 <span class="soft">2 not run</span>' in grouped and "0.0 %" not in grouped
+    incidents = client.get("/").text
+    assert "was not run on 2 responses" in incidents and "Your parser read every one" not in incidents
+    turn = client.get("/api/session/s/turns/0").json
+    assert "no-such-program" in turn["not_run"]
+
+
+def test_once_it_can_be_started_a_run_puts_its_verdicts_there(
+    cannot_start: None, client: FlaskClient, work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.post("/api/dumps?filename=s.json&home=mine", data=session("s", CALL, "{}"))
+    monkeypatch.setenv("FENCEPOST_PROFILES", "mine=json:loads")
+    assert client.post("/profiles/mine/runs", data={}).status_code == 303
+    work()
+    (line,) = client.get("/api/sessions").json["sessions"]
+    assert (line["failed"], line["shape"]["clean"], line["shape"]["failed"]) == (1, 1, 1)
+    assert client.get("/api/responses?verdict=not_run").json["total"] == 0
+
+
 def test_nothing_labelled_is_no_comparison(stored: FlaskClient) -> None:
     page = stored.get("/profiles/fencepost?against=direct").text
     assert "<b>not compared</b>" in page and "fixes" not in page

@@ -60,7 +60,8 @@ class CauseView:
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """A session; `turns` can be gone through once. `strip` has one letter a response: c e r n, f failed, s rescued."""
+    """A session; `turns` can be gone through once. `strip` has one letter a response: c e r n, f failed, s rescued,
+    x not run."""
 
     id: str
     revision: int

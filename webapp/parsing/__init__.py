@@ -2,7 +2,6 @@
 
 import webapp.parsing.profiles  # noqa: F401 - first, since importing this folder later would hide the function `profiles`
 from webapp.parsing.engine import (
-    ABSENT,
     NotInstalled,
     Profile,
     Tracer,
@@ -15,7 +14,7 @@ from webapp.parsing.engine import (
     refuse_absent,
     why_absent,
 )
-from webapp.parsing.trace import Attempt, Fault, Site, Trace
+from webapp.parsing.trace import ABSENT, Attempt, Fault, Site, Trace
 
 __all__ = [
     "ABSENT",

@@ -13,7 +13,7 @@ from webapp import plugins
 from webapp.parsing import patterns, verdicts
 from webapp.parsing.decode import Failure, decode
 from webapp.parsing.edit import Edit, Span, apply, places
-from webapp.parsing.trace import Attempt, Fault, Flag, Site, Trace
+from webapp.parsing.trace import ABSENT, Attempt, Fault, Flag, Site, Trace
 from webapp.refusals import NotPossible, NotThere
 
 PACKAGE = "webapp.parsing.profiles"
@@ -248,10 +248,6 @@ def why_absent(profile: Any) -> str | None:
     """Why a configured parser cannot run, which is what came of starting it; None where it can."""
     trouble: str | None = getattr(profile, "trouble", None)
     return trouble
-
-
-ABSENT = "absent"
-"""the version of a trace that only says that the parser cannot run"""
 
 
 def not_run(profile: str, version: str) -> str | None:

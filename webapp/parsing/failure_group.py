@@ -15,14 +15,12 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from webapp.parsing.trace import Attempt, Trace
+from webapp.parsing.trace import ABSENT, Attempt, Trace
 from webapp.plugins import defect
 
 VERSION = "v1"
 LONGEST_KEY = 240
 """code points; a key that is longer is cut, and keeps its beginning"""
-_NOT_RUN = "absent"
-"""the version of a trace of a profile whose library is not installed: that is no failure"""
 _MOST_REPAIRS = 6
 _WIDTH = 24
 """code points on each side of an edit whose tokens are told"""
@@ -80,7 +78,7 @@ def group(raw: str, failed: Trace, ours: Trace) -> FailureGroup | None:
     None where `failed` is no failure: a value was read, there was no candidate, or the profile was not run.
     Never raises on traces of `raw`.
     """
-    if failed.verdict != "failed" or failed.version == _NOT_RUN:
+    if failed.verdict != "failed" or failed.version == ABSENT:
         return None
     if cause := _of_the_parser_itself(failed.attempts[-1:]):
         return FailureGroup(f"{VERSION}|{cause}", cause, None, None)

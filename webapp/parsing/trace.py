@@ -10,6 +10,8 @@ from webapp.parsing.edit import Edit, Span
 
 Outcome = Literal["accepted", "rejected", "failed"]
 Verdict = Literal["clean", "extracted", "repaired", "failed", "none"]
+ABSENT = "absent"
+"""the version of a trace that only says that the parser cannot run"""
 UNFIT = "unfit"
 """the version of a trace that only says that the stored one does not fit its text: where rows were changed or copied by
 something else, its places may lie outside the text, or its edits remove what is not there"""

@@ -20,7 +20,7 @@ VERDICTS = {
     "failed": "JSON was meant, and no value was read",
     "none": "the response contains no candidate for JSON",
 }
-VERDICT_NAMES = {name: name for name in VERDICTS} | {"none": "no JSON found"}
+VERDICT_NAMES = {name: name for name in VERDICTS} | {"none": "no JSON found", "not_run": "not run"}
 """What pages and reports call the verdicts."""
 MARKS = {"clean": "●", "extracted": "○", "repaired": "◆", "failed": "✕", "none": "·"}
 FLAGS = {
@@ -228,15 +228,10 @@ UNKNOWN_SHAPES = (
 """What can be said of responses whose parser is unknown, in the order of `VERDICTS`: of one, of several."""
 
 
-def shape_sentence(shape: Sequence[int]) -> str:
-    """`5 are plain JSON, 6 hold JSON inside other text, 2 need repairs`; `shape` counts in the order of `VERDICTS`."""
-    pairs = zip(shape, UNKNOWN_SHAPES, strict=True)
-    return ", ".join(f"{count:,} {names[count != 1]}" for count, names in pairs if count)
-
-
 def unknown_sentence(responses: int, failed: int, rescued: int, shape: Sequence[int]) -> str:
     """What can be said of a session whose parser nobody named; only what its dump records has failed."""
-    shapes = shape_sentence(shape)
+    pairs = zip(shape, UNKNOWN_SHAPES, strict=True)
+    shapes = ", ".join(f"{count:,} {names[count != 1]}" for count, names in pairs if count)
     sentence = f"{counted(responses, 'response')}, parser unknown{': ' if shapes else ''}{shapes}."
     if not failed:
         return sentence
@@ -245,22 +240,26 @@ def unknown_sentence(responses: int, failed: int, rescued: int, shape: Sequence[
 
 
 def session_sentence(
-    responses: int, failed: int, rescued: int, home: str, findings: str = "", *, shape: Sequence[int] = (0, 0, 0, 0, 0)
+    counts: Sequence[int], home: str, findings: str = "", *, shape: Sequence[int] = (0, 0, 0, 0, 0)
 ) -> str:
     """What went wrong in a session: what its findings say together, then how many responses failed.
 
-    `shape` says what the responses are where the home profile is unknown, in the order of `VERDICTS`.
+    `counts` are all responses, those that failed, those that `fencepost` reads of them, and those of the others that
+    `home` was not run over; `shape` says what they are where home is unknown, in the order of `VERDICTS`.
     """
+    responses, failed, rescued, not_run = counts
     if not responses:
         return findings or "No response was recorded in this session."
     if home == "unknown":
         sentence = unknown_sentence(responses, failed, rescued, shape)
-    elif not failed:
-        sentence = f"{counted(responses, 'response')}, none failed."
+    elif not failed and not_run == responses:
+        sentence = f"{counted(responses, 'response')}, but its parser `{home}` was not run."
     else:
         reads = "it" if failed == 1 else "all of them" if rescued == failed else f"{rescued:,} of them"
         ending = f"; Fencepost can read {reads}." if rescued else "."
         sentence = f"{failed:,} of {counted(responses, 'response')} failed (parser `{home}`){ending}"
+        sentence = sentence if failed else f"{counted(responses, 'response')}, none failed."
+        sentence += f" The parser was not run over {not_run:,} of them." if not_run else ""
     return f"{findings} {sentence}" if findings else sentence
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from webapp.parsing import Profile, Trace
+from webapp.parsing import ABSENT, Profile, Trace
 from webapp.store.db import database, types
 from webapp.store.db.dialect import change, insert_new
 from webapp.store.db.ids import session_notes
@@ -191,17 +191,15 @@ def _parser(home: str, also: Profile | None) -> SessionParser:
 def _traces(
     row: Any, home: str, parser: SessionParser, beside: Iterable[Trace], new: list[rows.Row]
 ) -> tuple[tuple[Trace, ...], tuple[Trace, ...]]:
-    """The traces of a turn under home and `fencepost`, and the others, all parsed now where they are missing; where
-    home cannot be run, none of them counts."""
+    """The traces of a turn under home and `fencepost`, and the others, all parsed now where they are missing. Of a
+    profile that could not be started there is none: nothing stands for it anywhere, and the next time it is tried."""
     if row.original is not None or row.raw is None or row.kind not in MODEL_KINDS:
         return (), ()
     traces = stored_traces(row, home) | {trace.profile: trace for trace in beside}
     for name in reversed(parser.names):
-        if name not in traces:
-            traces[name] = parser.trace(row.raw, name)
-            new.append(rows.parse_row(row.id, traces[name]))
-    if home != UNKNOWN and home not in traces:
-        return (), tuple(traces.values())
+        if name not in traces and (trace := parser.trace(row.raw, name)).version != ABSENT:
+            traces[name] = trace
+            new.append(rows.parse_row(row.id, trace))
     counted = tuple(traces.pop(name) for name in dict.fromkeys((home, OURS)) if name in traces)
     return counted, tuple(traces.values())
 

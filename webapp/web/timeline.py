@@ -236,10 +236,10 @@ def head(db: orm.Session, session: Session, evidence: list[Finding]) -> dict[str
 
 def session_words(session: Any, evidence: Iterable[Finding] = ()) -> str:
     """What went wrong, in one sentence made of the findings and one that counts."""
-    counts = session.response_count, session.failed_count, session.rescued_count
+    counts = session.response_count, session.failed_count, session.rescued_count, session.not_run_count
     sentence = rulebook.sentence(evidence)
     home = words.called(session.home_profile)
-    return words.session_sentence(*counts, home, sentence, shape=session.shape)
+    return words.session_sentence(counts, home, sentence, shape=session.shape)
 
 
 def hits(db: orm.Session, session: Session, query: TimelineQuery) -> dict[str, Any]:

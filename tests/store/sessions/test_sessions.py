@@ -119,7 +119,7 @@ def test_a_day_holds_its_end() -> None:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"verdict": "broken"}, "verdict takes clean, extracted, repaired, failed, none, not 'broken'"),
+        ({"verdict": "broken"}, "verdict takes clean, extracted, repaired, failed, none, not_run, not 'broken'"),
         ({"label": "maybe"}, "label takes labelled, unlabelled, right, .*, not 'maybe'"),
         ({"sort": "size"}, "sort takes failing, time, failures, length, not 'size'"),
         ({"failures": "-1"}, "failures must be a number, not '-1'"),

@@ -206,7 +206,7 @@ UNMEANT = (
     ("sessions?limit=x", "limit takes a number of 1 or more, not 'x'"),
     ("sessions?limit=0", "limit takes a number of 1 or more, not '0'"),
     ("sessions?failed=true", "failed takes 0, 1, not 'true'"),
-    ("responses?verdict=good", "verdict takes clean, extracted, repaired, failed, none, not 'good'"),
+    ("responses?verdict=good", "verdict takes clean, extracted, repaired, failed, none, not_run, not 'good'"),
     ("session/s?from=-1", "from takes a number of 0 or more, not '-1'"),
     ("next-failure?session=s&way=up", "way takes next, previous, not 'up'"),
     ("failures?limit=501", "limit takes a number from 1 to 500, not '501'"),

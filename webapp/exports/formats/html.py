@@ -20,8 +20,9 @@ LONGEST_RAW = 200_000
 LONGEST_VALUE = 20_000
 MOST_ERRORS = 40
 """of one reading"""
-_NAMES = {verdict[0]: name for verdict, name in words.VERDICT_NAMES.items()} | {"s": "failed, Fencepost can read it"}
-_SIGNS = {verdict[0]: mark for verdict, mark in words.MARKS.items()} | {"s": "⊠"}
+_NAMES = {verdict[0]: words.VERDICT_NAMES[verdict] for verdict in words.MARKS}
+_NAMES |= {"s": "failed, Fencepost can read it", "x": "parser not run"}
+_SIGNS = {verdict[0]: mark for verdict, mark in words.MARKS.items()} | {"s": "⊠", "x": "?"}
 STYLE = Path(__file__).with_name("html.css").read_text("utf-8").replace("\n", "")
 
 

@@ -11,9 +11,10 @@ from webapp.capture.command import CommandProcess
 from webapp.capture.process import NotStarted, ParserProcess
 from webapp.capture.specs import BadSpec, ParserSpec
 from webapp.parsing.edit import Span
-from webapp.parsing.engine import ABSENT, Profile, Tracer
+from webapp.parsing.engine import Profile, Tracer
 from webapp.parsing.outcomes import record_outcome
 from webapp.parsing.profiles._about import OWN
+from webapp.parsing.trace import ABSENT
 
 _COMMAND = (
     "It answers each response with a line of JSON. Its attempts are what it says of them itself: the texts that it "

@@ -128,7 +128,8 @@ def session(
 def view_of(db: orm.Session, stored_session: Session) -> SessionView:
     """The session as the session formats get it; its turns are read a hundred at a time."""
     noticed = stored_turns.findings_of(db, stored_session.id)
-    figures = (stored_session.response_count, stored_session.failed_count, stored_session.rescued_count)
+    counted = ("response_count", "failed_count", "rescued_count", "not_run_count")
+    figures = [getattr(stored_session, name) for name in counted]
     names = ("revision", "turn_count", "response_count", "failed_count", "rescued_count", "strip")
     return SessionView(
         id=stored_session.external_id,
@@ -136,7 +137,7 @@ def view_of(db: orm.Session, stored_session: Session) -> SessionView:
         home=stored_session.home_profile,
         models=tuple(stored_session.models),
         says=rulebook.sentence(noticed)
-        or words.session_sentence(*figures, stored_session.home_profile, shape=stored_session.shape),
+        or words.session_sentence(figures, stored_session.home_profile, shape=stored_session.shape),
         findings=tuple(
             FindingView(one.rule.replace("_", " "), one.severity, rulebook.reason(one), tuple(one.turns))
             for one in noticed

@@ -208,8 +208,7 @@ def _readers(db: orm.Session, turn_ids: Sequence[int], under: str) -> list[dict[
     run: Counter[str] = Counter()
     read_counts: Counter[str] = Counter()
     query = sa.select(Parse.profile, Parse.verdict, sa.func.count()).where(Parse.turn_id.in_(turn_ids))
-    query = query.where(Parse.version != "absent").group_by(Parse.profile, Parse.verdict)
-    for profile, verdict, count in db.execute(query):
+    for profile, verdict, count in db.execute(query.group_by(Parse.profile, Parse.verdict)):
         run[profile] += count
         read_counts[profile] += count if verdict in READABLE else 0
     names = sorted({*run, *parsing.profiles()} - {under}, key=lambda name: (-read_counts[name], -run[name], name))

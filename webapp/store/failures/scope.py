@@ -17,7 +17,7 @@ from webapp.store.sessions import facets, sessions
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.where import View, deleted, hidden
 from webapp.store.write.parser import OURS, UNKNOWN
-from webapp.store.write.tally import VERDICTS
+from webapp.store.write.tally import NOT_RUN, VERDICTS
 
 OF_RESPONSE = ("since", "until", "model", "agent", "phase", "tool", "label")
 """Filters that hold for the one response; the others are of its session. `since` and `until` are when it was sent, else
@@ -30,7 +30,7 @@ Condition = sa.ColumnElement[bool]
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """How many responses there are: `run` of them were parsed by the profile that is looked under, and only of those is
-    known whether they failed. Under home that is all: an unknown parser is read as `json.loads`, in `assumed` of them.
+    known whether they failed. Under home an unknown parser is read as `json.loads`, in `assumed` of them.
 
     Both are None where a filter is set by which responses that did not fail are not counted.
     """
@@ -136,10 +136,11 @@ def _of_counters(db: orm.Session, view: View, inside: list[Condition], under: st
     where = [*view.where(), *inside]
     if model is None:
         every = int(db.scalar(sa.select(sa.func.sum(Session.response_count)).where(*where)) or 0)
-        return Coverage(every if under == HOME else _total(db, where, f"verdict {under}"), every)
+        run = every - _total(db, where, f"verdict {HOME}", value=NOT_RUN) if under == HOME else None
+        return Coverage(_total(db, where, f"verdict {under}") if run is None else run, every)
     of = _total(db, where, *(f"model {OURS} {verdict}" for verdict in VERDICTS), value=model)
     if under == HOME:
-        return Coverage(_total(db, where, *(f"model {HOME} {verdict}" for verdict in VERDICTS), value=model), of)
+        return Coverage(of - _total(db, where, f"model {HOME} {NOT_RUN}", value=model), of)
     run_of_all = _of_counters(db, view, inside, under, None)
     return Coverage(of, of) if under == OURS or run_of_all.run == run_of_all.of else Coverage(None, None)
 

@@ -9,12 +9,11 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import product
 
 import sqlalchemy as sa
 
 from webapp import parsing
-from webapp.parsing import Profile
+from webapp.parsing import Profile, Trace, why_absent
 from webapp.store.db.database import writing
 from webapp.store.models import DumpSession, FacetValue, Session, SessionFacet, Turn, is_response, turns_of
 from webapp.store.sessions.where import listed
@@ -68,7 +67,7 @@ class Question:
 
 def installed() -> dict[str, Profile]:
     """The profiles that can be run here."""
-    return {name: profile for name, profile in parsing.profiles().items() if profile.version != "absent"}
+    return {name: profile for name, profile in parsing.profiles().items() if not why_absent(profile)}
 
 
 def profiles_key() -> str:
@@ -148,15 +147,17 @@ def _tried(
         for batch in rows.partitions():
             if ends():
                 return None
-            for row, (name, profile) in product(batch, profiles.items()):
-                if (verdict := _verdict(row.raw, profile)) in counts:
-                    counts[verdict][name] += 1
+            for row in batch:
+                read = parsing.readings(row.raw)
+                for name, profile in profiles.items():
+                    if (verdict := _verdict(read, profile)) in counts:
+                        counts[verdict][name] += 1
     return counts
 
 
-def _verdict(raw: str, profile: Profile) -> str:
+def _verdict(read: Callable[[Profile], Trace], profile: Profile) -> str:
     try:
-        return parsing.parse(raw, profile).verdict
+        return read(profile).verdict
     except RAISES:
         return "failed"
 

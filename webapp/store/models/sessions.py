@@ -107,7 +107,7 @@ class Session(Numbered):
     happened_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
     """started_at, or ingested_at where no turn has a time"""
     strip: orm.Mapped[str] = orm.mapped_column(sa.Text, default="")
-    """one letter a response, in order: c e r n for the home verdict, f failed and s rescued in production;
+    """one letter a response, in order: c e r n for the home verdict, f failed and s rescued in production, x not run;
     of an unknown home c e r n are what `fencepost` makes of it, and u what that cannot read either"""
     extra: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
     raw_bytes: orm.Mapped[int] = orm.mapped_column(sa.BigInteger, default=0, server_default="0")
@@ -133,6 +133,11 @@ class Session(Numbered):
         """How many responses have each verdict: clean, extracted, repaired, failed, none."""
         read = (self.clean_count, self.extracted_count, self.repaired_count)
         return (*read, self.unparsed_count, self.none_count)
+
+    @property
+    def not_run_count(self) -> int:
+        """How many responses did not fail, as far as that is known without the home profile, which was not run."""
+        return self.strip.count("x")
 
     @property
     def first_profile(self) -> str:

@@ -29,6 +29,7 @@ _FEW = 10
 """where one session in so many is in view, or fewer, their rows are read; else those of each value"""
 
 _T = TypeVar("_T")
+Of = tuple[int, str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +161,18 @@ def sums(
             yield name, value, counts_by_id[number][0], int(counts_by_id[number][1])
 
 
-def of_sessions(db: orm.Session, session_ids: Collection[int], *names: str) -> Iterator[tuple[int, str, int]]:
-    """Session, value and how often it has it, of each value of these names that one of a few sessions has."""
-    query = sa.select(SessionFacet.session_id, FacetValue.value, SessionFacet.count)
+def of_sessions(
+    db: orm.Session, sessions: sa.Select[Any] | Collection[int], *names: str, value: str | None = None
+) -> Iterator[Of]:
+    """Session, value and how often it has it under all of these names together, of a few sessions or of a select; of
+    one `value` alone where one is given."""
+    few = not isinstance(sessions, sa.Select)
+    query = sa.select(SessionFacet.session_id, FacetValue.value, sa.func.sum(SessionFacet.count))
     query = query.join(FacetValue, FacetValue.id == SessionFacet.value_id).where(FacetValue.name.in_(names))
-    rows = db.execute(query.where(SessionFacet.session_id.in_(session_ids)))
-    yield from ((number, value, count) for number, value, count in rows)
+    query = query if value is None else query.where(FacetValue.value == value)
+    query = query.where((SessionFacet.session_id if few else unindexed(SessionFacet.session_id)).in_(sessions))
+    rows = db.connection().execute(query.group_by(SessionFacet.session_id, FacetValue.value))
+    yield from ((session_id, value, int(count)) for session_id, value, count in rows)
 
 
 def total(db: orm.Session, sessions: sa.Select[Any], names: Collection[str], value: str | None = None) -> int:

@@ -25,7 +25,7 @@ from webapp.store.db import ids
 from webapp.store.db.ids import microseconds
 from webapp.store.models.people import Label
 from webapp.store.models.sessions import Session
-from webapp.store.write.tally import BROKEN_AS_ONE, VERDICTS
+from webapp.store.write.tally import BROKEN_AS_ONE, NOT_RUN, VERDICTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class Filters:
 
     failed: bool = _filter("with a failed response", "failed", default=False)
     rescued: bool = _filter("with a failed response that Fencepost can read", "Fencepost can read", default=False)
-    verdict: str | None = _filter("with a response of this verdict", "Verdict", takes=VERDICTS)
+    verdict: str | None = _filter("with a response of this verdict", "Verdict", takes=(*VERDICTS, NOT_RUN))
     under: str = _filter("profile that verdict, strategy and repair speak of; home: each session's own", default=HOME)
     strategy: str | None = _filter("with a response that this strategy won", "Strategy that won")
     repair: str | None = _filter("with a response that needed this repair", "Repair needed")

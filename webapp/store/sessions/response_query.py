@@ -26,11 +26,11 @@ from webapp.store.models import (
 )
 from webapp.store.sessions.facets import of_sessions
 from webapp.store.sessions.filters import HOME, LABELS, Filters
-from webapp.store.sessions.where import OF_PARSE
+from webapp.store.sessions.where import OF_PARSE, having, stored_name
 from webapp.store.write import facets
 from webapp.store.write.parser import UNKNOWN
 from webapp.store.write.stored_turns import home_parse, join_parses, our_parse
-from webapp.store.write.tally import BROKEN_AS_ONE, READABLE
+from webapp.store.write.tally import BROKEN_AS_ONE, NOT_RUN, READABLE
 
 OF_RESPONSE = (
     *("failed", "rescued", "verdict", "strategy", "repair", "error", "model", "host", "agent", "phase", "tool"),
@@ -38,7 +38,7 @@ OF_RESPONSE = (
 )
 """Filters that hold for the one response; the others are of its session."""
 _A_SEARCH = 5_000
-home, ours, under = home_parse, our_parse, orm.aliased(Parse)
+home, ours, under, _at_home = home_parse, our_parse, orm.aliased(Parse), orm.aliased(Parse)
 Row = Any
 Test = Callable[[Sequence[Row]], list[Row]]
 
@@ -50,11 +50,20 @@ def failed() -> sa.ColumnElement[bool]:
 
 
 def read_verdict(profile: str, parse: Any = under) -> sa.ColumnElement[str]:
-    """The verdict of `profile`; at home of an unknown one that of `json.loads`, by what `fencepost` made of it."""
+    """The verdict of `profile`; at home `NOT_RUN` is one, and that of `json.loads` stands for an unknown one, by what
+    `fencepost` made of it."""
     if profile != HOME:
         return sa.type_coerce(parse.verdict, sa.String())
     as_json = sa.case((ours.verdict.in_(("extracted", "repaired")), "failed"), else_=ours.verdict)
-    return sa.case((Session.home_profile == UNKNOWN, as_json), else_=parse.verdict)
+    is_parsed = parse.verdict.is_not(None)
+    return sa.case((Session.home_profile == UNKNOWN, as_json), (is_parsed, parse.verdict), (not_run(), NOT_RUN))
+
+
+def not_run() -> sa.ColumnElement[bool]:
+    """Whether nobody knows if a response failed, since its home profile could not be started, or is gone."""
+    may_be = having(stored_name("verdict", HOME), NOT_RUN)
+    is_parsed = sa.exists().where(_at_home.turn_id == Turn.id, _at_home.profile == Session.home_profile)
+    return sa.and_(may_be, Turn.raw.is_not(None), ~is_parsed, ~has_failed(Turn))
 
 
 def query(db: orm.Session, filters: Filters, *, parsed: bool = False) -> tuple[Any, list[Test]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import accumulate, islice, pairwise
@@ -18,10 +18,11 @@ from webapp.store.db.ids import moment
 from webapp.store.failures.group_line import Rate, rate
 from webapp.store.models import FacetValue, FailedResponse, Session, SessionFacet
 from webapp.store.sessions import sessions
-from webapp.store.sessions.filters import Filters
+from webapp.store.sessions.facets import of_sessions
+from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.statistics import timesteps
 from webapp.store.write.parser import OURS
-from webapp.store.write.tally import VERDICTS
+from webapp.store.write.tally import NOT_RUN, VERDICTS
 
 MOST_SESSIONS = 10_000
 """the newest that are looked at"""
@@ -195,7 +196,8 @@ def _tail(square: float, free: int) -> float:
 
 def _likelihood(of: int, count: int) -> float:
     """The logarithm of how likely `count` of `of` are at their own rate."""
-    return sum(part * log(part / of) for part in (count, of - count) if part)
+    rest = of - count
+    return (count * log(count / of) if count else 0.0) + (rest * log(rest / of) if rest else 0.0)
 
 
 def _total(samples: Sequence[Point]) -> tuple[int, int]:
@@ -231,8 +233,8 @@ def _news(db: orm.Session, by: str, here: Ids, of: int, start: datetime, end: da
 
 
 def _samples(db: orm.Session, filters: Filters, by: str) -> tuple[dict[str, list[Point]], int, int, Ids]:
-    """By model, service, host or version, "" where none is named; how many sessions were looked at, and how many of
-    them have no time; the ids of the sessions."""
+    """By model, service, host or version, "" where none is named, without responses that are not run; how
+    many sessions were looked at, and how many of them have no time; the ids of the sessions."""
     view = sessions.view(db, filters)
     newest = sa.select(Session.id, Session.happened_at, Session.started_at.is_not(None), Session.response_count)
     newest = newest.order_by(Session.happened_at.desc(), Session.id.desc()).where(*view.where()).limit(MOST_SESSIONS)
@@ -241,9 +243,11 @@ def _samples(db: orm.Session, filters: Filters, by: str) -> tuple[dict[str, list
     here = sa.select(ids.c.id)
     failed, names = _failed(db, filters, here, by), {} if by == "model" else _names(db, by, here)
     of_models = _of_models(db, filters, here) if by == "model" or filters.model is not None else {}
+    not_run = {number: count for number, _, count in of_sessions(db, here, f"verdict {HOME}", value=NOT_RUN)}
     samples: dict[str, list[Point]] = defaultdict(list)
     timeless = 0
-    for session_id, happened_at, has_time, response_count in rows:
+    for session_id, happened_at, has_time, of in rows:
+        response_count = of - not_run.get(session_id, 0)
         timeless += not has_time and response_count > 0
         counts = of_models.get(session_id, {})
         if by != "model":
@@ -260,28 +264,21 @@ def _samples(db: orm.Session, filters: Filters, by: str) -> tuple[dict[str, list
     return samples, len(rows), timeless, here
 
 
-def _values(db: orm.Session, here: Ids, *names: str) -> Iterator[tuple[int, str, int]]:
-    """Session, value and how often it has it under all of these names together, of each value."""
-    query = sa.select(SessionFacet.session_id, FacetValue.value, sa.func.sum(SessionFacet.count))
-    query = query.join(FacetValue, FacetValue.id == SessionFacet.value_id).where(FacetValue.name.in_(names))
-    query = query.where(unindexed(SessionFacet.session_id).in_(here))
-    rows = db.connection().execute(query.group_by(SessionFacet.session_id, FacetValue.value))
-    yield from ((session_id, value, int(count)) for session_id, value, count in rows)
-
-
 def _of_models(db: orm.Session, filters: Filters, here: Ids) -> dict[int, dict[str, int]]:
-    """How many responses each session has of each model, or of the one that the filters ask for."""
+    """How many responses, but for those not run, each session has of each model, or of the one that is asked for."""
     responses: dict[int, dict[str, int]] = defaultdict(dict)
-    for session_id, model, count in _values(db, here, *(f"model {OURS} {verdict}" for verdict in VERDICTS)):
+    for session_id, model, count in of_sessions(db, here, *(f"model {OURS} {verdict}" for verdict in VERDICTS)):
         if filters.model in (None, model):
             responses[session_id][model] = count
+    for session_id, model, count in of_sessions(db, here, f"model {HOME} {NOT_RUN}", value=filters.model):
+        responses[session_id][model] -= count
     return responses
 
 
 def _names(db: orm.Session, by: str, here: Ids) -> dict[int, str]:
     """The service, host or version of each session, the one that it has most of."""
     most: dict[int, tuple[int, str]] = {}
-    for session_id, name, count in _values(db, here, by):
+    for session_id, name, count in of_sessions(db, here, by):
         most[session_id] = max(most.get(session_id, (0, "")), (count, name))
     return {session_id: name for session_id, (_, name) in most.items()}
 

@@ -18,8 +18,9 @@ from webapp.store.failures.group_line import COLUMNS, NAMES, Rate, Spent, Z, rat
 from webapp.store.models import FacetValue, FailedResponse, Finding, Session, SessionFacet, Turn, TurnContract
 from webapp.store.sessions import facets, response_query, responses
 from webapp.store.sessions.filters import HOME, Filters
-from webapp.store.sessions.where import View
+from webapp.store.sessions.where import View, stored_name
 from webapp.store.write.parser import UNKNOWN
+from webapp.store.write.tally import NOT_RUN
 
 _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 """Student's t for 95 %, by degrees of freedom from 1"""
@@ -153,9 +154,9 @@ class NotGrouped(ValueError):
 def groups(db: orm.Session, filters: Filters, by: str) -> list[dict[str, Any]]:
     """The largest first, days the newest first; at most 200. Raises `NotGrouped`.
 
-    `failed` of all that have the value; `value` None stands for those without one; `filters` lead to them, None where
-    no filter does. `microseconds` is the mean of their parses under the profile, asked by strategy alone, None where
-    none was run, and `spent` what the failed ones cost.
+    `failed` of the `responses` that have the value, without those `not_run`; `value` None stands for those without
+    one; `filters` lead to them, None where no filter does. `microseconds` is the mean of their parses under the
+    profile, asked by strategy alone, None where none was run, and `spent` what the failed ones cost.
     """
     is_by_parse = by == "strategy"
     query, tests = response_query.query(db, filters, parsed=is_by_parse)
@@ -163,9 +164,12 @@ def groups(db: orm.Session, filters: Filters, by: str) -> list[dict[str, Any]]:
         raise NotGrouped("responses are not grouped under a search, a tool, an error or a finding")
     column = BY[by][1].label("value")
     failed = sa.func.count(sa.case((_is_failed, 1))).label("failed")
+    view = responses.view_of(db, filters)
+    is_any = facets.total(db, view.ids(), [stored_name("verdict", HOME)], NOT_RUN)
+    not_run = sa.func.count(sa.case((response_query.not_run() if is_any else sa.false(), 1))).label("not_run")
     took = (sa.func.avg(response_query.under.microseconds) if is_by_parse else sa.null()).label("took")
-    query = query.with_only_columns(column, sa.func.count().label("of"), failed, took, *_summed())
-    query = query.outerjoin(FailedResponse, _at_home).where(*responses.view_of(db, filters).where())
+    query = query.with_only_columns(column, sa.func.count().label("of"), not_run, failed, took, *_summed())
+    query = query.outerjoin(FailedResponse, _at_home).where(*view.where())
     query = query.group_by(sa.literal_column("1"))
     order: Any = (sa.desc("value"),) if by == "day" else (sa.desc("of"), sa.asc("value").nulls_last())
     try:
@@ -181,8 +185,9 @@ def _group(filters: Filters, by: str, row: Any) -> dict[str, Any]:
     changes: dict[str, Any] = dict.fromkeys(_FILTERED.get(by, ()), name)
     narrowed = replace(filters, **changes) if name is not None and changes else None
     took = None if row.took is None else float(row.took)
-    failed = rate(name or "", row.failed, row.of)
-    return {"value": name, "failed": failed, "filters": narrowed, "microseconds": took, "spent": _spent_of(row)}
+    failed = rate(name or "", row.failed, row.of - row.not_run)
+    about = {"value": name, "failed": failed, "responses": row.of, "not_run": row.not_run, "filters": narrowed}
+    return about | {"microseconds": took, "spent": _spent_of(row)}
 
 
 def assumed(db: orm.Session, view: View) -> int:

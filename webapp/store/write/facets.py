@@ -1,7 +1,8 @@
 """Counts what the list filters by and statistics add up, over one session's turns as they are seen.
 
 What is counted is a value of a name, so many times. The names that the list filters by are `verdict P`, `strategy P`
-and `repair P` of each profile P that was run, and of `home`, the session's own, `json.loads` where it is unknown; and
+and `repair P` of each profile P that was run, and of `home`, the session's own, `json.loads` where it is unknown and
+`not_run` where it was not; and
 error, finding, model, host, agent, phase, tool, contract, stop (and home, service, format, version).
 Those that are only added up are `model home V` and `model fencepost V`, responses by model with the verdict V; `held`,
 calls by model␟host␟state; and `asked`, texts whose parser is unknown and matters, by their verdict under `fencepost`.
@@ -21,6 +22,7 @@ from webapp.dumps.records import Turn
 from webapp.parsing.trace import Trace
 from webapp.store.db.ids import short
 from webapp.store.write.parser import ALL_THE_SAME, OURS, UNKNOWN, read_as_json
+from webapp.store.write.tally import NOT_RUN
 
 MOST_KINDS = 40
 MOST_NAMES = 200
@@ -85,6 +87,16 @@ def _last_error(trace: Trace) -> str | None:
     return None
 
 
+def error_lines(trace: Trace) -> str:
+    """What an `error` note says of a failed trace: each message and reason of its attempts once, a line each."""
+    messages = [
+        attempt.reason if attempt.error is None else f"{attempt.error.type}: {attempt.error.message}"
+        for attempt in trace.attempts
+        if not attempt.ok
+    ]
+    return "\n".join(dict.fromkeys(text for text in messages if text))
+
+
 @dataclass(slots=True)
 class Facets:
     """How often a session with the home profile `home` has each value, by name and value, as of what was seen."""
@@ -101,15 +113,22 @@ class Facets:
         self.counts[pair] = self.counts.get(pair, 0) + count
 
     def response(self, model: str | None, digests: Sequence[Digest]) -> None:
-        """Count a response: the home profile's digest, if that is known, then `fencepost`'s where it is another."""
+        """Count a response: the home profile's digest, if that was run, then `fencepost`'s where it is another."""
         for parse_digest in digests:
             self.count(parse_digest)
-        is_known, ours = self.home != UNKNOWN, digests[-1].verdict
-        if is_known and digests[0].error is not None:
+        is_run, ours = digests[0].profile == self.home, digests[-1].verdict
+        if is_run and digests[0].error is not None:
             self._error(digests[0].error)
         if model is not None and self._note("model", model):
             self.add(f"model {OURS} {ours}", model)
-            self.add(f"model {HOME} {digests[0].verdict if is_known else read_as_json(ours)}", model)
+            if is_run or self.home == UNKNOWN:
+                self.add(f"model {HOME} {digests[0].verdict if is_run else read_as_json(ours)}", model)
+
+    def not_run(self, model: str | None) -> None:
+        """Count a response of which is not known whether it failed, since the home profile was not run."""
+        self.add(f"verdict {HOME}", NOT_RUN)
+        if model is not None and self._note("model", model):
+            self.add(f"model {HOME} {NOT_RUN}", model)
 
     def count(self, parse_digest: Digest) -> None:
         """Count what one profile made of a response."""

@@ -19,10 +19,10 @@ from webapp.findings.rule import RuleFinding, TurnView
 from webapp.findings.rulebook import RuleRunner
 from webapp.parsing import Profile, Trace, engine
 from webapp.store.db.ids import TURNS_A_SESSION, Kind, Note
-from webapp.store.write.facets import Facets, digest
+from webapp.store.write.facets import Facets, digest, error_lines
 from webapp.store.write.failed_responses import FailedResponses
 from webapp.store.write.parser import OURS, UNKNOWN, Home
-from webapp.store.write.tally import BROKEN_AS_ONE, MODEL_KINDS, READABLE, PlacedTurn, Tally
+from webapp.store.write.tally import BROKEN_AS_ONE, MODEL_KINDS, NOT_RUN, READABLE, PlacedTurn, Tally
 
 _MOST_TOGETHER = 1_000
 """turns of one entry that are held together"""
@@ -127,18 +127,23 @@ class SessionState:
     def is_home_known(self) -> bool:
         return self.home != UNKNOWN
 
+    def _home_trace(self, placed: PlacedTurn) -> Trace | None:
+        """None where home is unknown or was not run."""
+        return next((trace for trace in placed.traces if trace.profile == self.home), None)
+
     def _count(self, placed: PlacedTurn) -> None:
         turn = placed.turn
         self.facets.turn(turn)
         self.raw_bytes += len((turn.raw or "").encode("utf-8", "surrogatepass"))
         if placed.traces:
-            home, ours = placed.traces[0] if self.is_home_known else None, placed.traces[-1]
-            self.tally.verdicts(placed.ordinal, None if home is None else home.verdict, ours.verdict)
-            if home is None and turn.kind == "response":
+            home, ours = self._home_trace(placed), placed.traces[-1]
+            not_read = NOT_RUN if self.is_home_known else None
+            self.tally.verdicts(placed.ordinal, not_read if home is None else home.verdict, ours.verdict)
+            if not self.is_home_known and turn.kind == "response":
                 self.facets.text(ours.verdict)
             self.facets.response(turn.model, [digest(trace) for trace in placed.traces])
             if home is not None and home.verdict == "failed":
-                self._note("error", placed.ordinal, _errors(home))
+                self._note("error", placed.ordinal, error_lines(home))
         for trace in placed.other_traces:
             self.facets.count(digest(trace))
 
@@ -149,9 +154,10 @@ class SessionState:
         """
         turn = placed.turn
         is_open = self.has_schemas and contract is not None and contract.state == "not_declared"
+        home = self._home_trace(placed)
         if is_open and turn.kind == "response" and placed.traces:
-            is_read = self.is_home_known or placed.traces[-1].verdict == "clean"
-            fit = fitting.held(placed.traces[0], turn.raw or "", turn.phase) if is_read else None
+            trace = home or next((ours for ours in placed.traces if ours.verdict == "clean"), None)
+            fit = fitting.held(trace, turn.raw or "", turn.phase) if trace else None
             contract = fit or contract
         if contract is not None:
             stop = placed.turn.stop.reason if placed.turn.stop else NOT_IN_LOG
@@ -166,7 +172,10 @@ class SessionState:
             if contract.is_broken:
                 self.tally.break_contract(placed.ordinal, contract.state)
                 self.failed.hold(placed, contract)
-        self.rules.see(turn_view(placed, self.is_home_known, contract))
+        has_failed = turn.failure is not None or (contract is not None and contract.is_broken)
+        if placed.traces and home is None and self.is_home_known and not has_failed:
+            self.facets.not_run(turn.model)
+        self.rules.see(turn_view(placed, home, contract))
 
     def _note(self, kind: Kind, ordinal: int, text: str) -> None:
         self.notes.append(Note(kind, self.turn_id(ordinal), text))
@@ -208,25 +217,15 @@ class SessionParser:
         return tuple(self.trace(raw, name) for name in self.names)
 
 
-def _errors(trace: Trace) -> str:
-    """What an `error` note says of a failed trace: each message and reason of its attempts once, a line each."""
-    messages = [
-        attempt.reason if attempt.error is None else f"{attempt.error.type}: {attempt.error.message}"
-        for attempt in trace.attempts
-        if not attempt.ok
-    ]
-    return "\n".join(dict.fromkeys(text for text in messages if text))
-
-
 @lru_cache(maxsize=128)
 def readers(raw: str) -> list[str]:
     """The profiles that read a value from `raw`; remembered, since a session is folded again and again."""
-    ours = parsing.parse(raw)
-    return [name for name in parsing.profiles() if parsing.parse(raw, name, lambda: ours).verdict in READABLE]
+    read = parsing.readings(raw)
+    return [name for name in parsing.profiles() if read(name).verdict in READABLE]
 
 
-def turn_view(placed: PlacedTurn, is_home_known: bool, contract: Contract | None) -> TurnView:
-    """A turn as the rules see it; under an unknown home it has `fencepost`'s trace alone."""
+def turn_view(placed: PlacedTurn, home: Trace | None, contract: Contract | None) -> TurnView:
+    """A turn as the rules see it; where home is unknown or was not run it has `fencepost`'s trace alone."""
     turn, again = placed.turn, placed.original is not None
     return TurnView(
         placed.position,
@@ -243,7 +242,7 @@ def turn_view(placed: PlacedTurn, is_home_known: bool, contract: Contract | None
         turn.failure,
         placed.answers,
         turn.sent_at,
-        placed.traces[0] if placed.traces and is_home_known else None,
+        home,
         placed.traces[-1] if placed.traces else None,
         None if turn.stop is None else turn.stop.reason,
         turn.most_rounds,

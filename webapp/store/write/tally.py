@@ -12,10 +12,12 @@ from webapp.dumps.records import MODEL_KINDS as MODEL_KINDS
 from webapp.dumps.records import Turn
 from webapp.parsing.trace import Trace
 
-LETTERS = {"clean": "c", "extracted": "e", "repaired": "r", "failed": "f", "none": "n"}
+VERDICTS = ("clean", "extracted", "repaired", "failed", "none")
+NOT_RUN = "not_run"
+"""in place of a verdict: the home profile is known and was not run, since it could not be started, or is gone"""
+LETTERS = dict(zip((*VERDICTS, NOT_RUN), "cerfnx", strict=True))
 UNREAD = "u"
 """the letter of what even `fencepost` cannot read in a session whose parser is unknown: it may have failed or not"""
-VERDICTS = tuple(LETTERS)
 READABLE = ("clean", "extracted", "repaired")
 """The verdicts with which a trace has values."""
 BROKEN_AS_ONE = "broken"
@@ -35,7 +37,7 @@ class PlacedTurn(NamedTuple):
     """A turn where it stands in its session, with what the fold needs of it.
 
     `turn` has its names and times as they are stored. `traces` are the home profile's if it
-    is known and `fencepost`'s where that is another, `other_traces` those of replays; a turn that repeats another has
+    was run and `fencepost`'s where that is another, `other_traces` those of replays; a turn that repeats another has
     none. `answers` is the position of the response that an error speaks of.
     """
 
@@ -97,7 +99,7 @@ class Tally:
         return Place(ordinal, position, original)
 
     def verdicts(self, ordinal: int, home: str | None, ours: str) -> None:
-        """Note what the home profile, None where it is unknown, and `fencepost` made of the response `ordinal`."""
+        """Note the verdicts on the response `ordinal`: the home profile's, None if it is unknown, and `fencepost`'s."""
         position = self.positions[ordinal]
         unread = home is None and ours == "failed"
         self.letters[position] = ord(UNREAD if unread else LETTERS[home or ours])
@@ -133,8 +135,8 @@ class Tally:
             self.ended_at = max(sent_at, self.ended_at or sent_at)
 
     def strip(self) -> str:
-        """One letter a response: its home verdict, f for a failed and s for a rescued one; under an unknown home the
-        verdict of `fencepost`, and u where that fails."""
+        """One letter a response: its home verdict, x where that was not run, f for a failed and s for a rescued one;
+        under an unknown home the verdict of `fencepost`, and u where that fails."""
         marks = zip(self.letters, self.failures, self.broken, self.readable, strict=True)
         return "".join(
             _mark(letter, bool(failed or broken), bool(is_read)) for letter, failed, broken, is_read in marks

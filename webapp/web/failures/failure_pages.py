@@ -79,7 +79,7 @@ def index() -> Response:
         **around,
         result=result,
         chart=None
-        if result.coverage.not_run  # a rate over responses that nobody ran it on would be too low
+        if filters.under != HOME and result.coverage.not_run  # a rate over responses it was not run on would be too low
         else group_report.chart(incident_, filters, result.groups[:MOST_FLAGGED]),
         divided=[
             (part, list_filters.address(active, by=None if part == "model" else part)) for part in incident.DIVIDED

@@ -17,6 +17,7 @@ NAMES = {
     "c": "clean",
     "n": "no JSON found",
     "u": "Fencepost cannot read either",
+    "x": "parser not run",
 }
 """The marks' letters, the gravest first: a mark for several responses takes the first of these among them."""
 CELLS = 30
