@@ -235,7 +235,7 @@ def test_an_attempt_and_a_verdict() -> None:
             "A. 2 of 3 responses failed (parser `direct`); Fencepost can read 1 of them.",
         ),
         ((3, 2, 0, 0), "", "2 of 3 responses failed (parser `direct`)."),
-        ((3, 0, 0, 3), "", "3 responses, but its parser `direct` was not run."),
+        ((3, 0, 0, 3), "", "Parser `direct` not run: 3 responses."),
         ((3, 0, 0, 2), "", "3 responses, none failed. The parser was not run over 2 of them."),
     ],
 )

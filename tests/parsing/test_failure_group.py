@@ -36,14 +36,11 @@ def test_case(name: str, raw: str, expected: str) -> None:
     assert title(found.key) == found.title
 
 
-def test_what_is_read_or_not_run_has_no_group() -> None:
+def test_what_is_read_or_not_run_has_no_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FENCEPOST_PROFILES", "gone=cmd:no-such-program")
     assert under('{"a": 1}') is None
     assert under('{"a": 1,}', "fencepost") is None
-    raw = "{'a': 1"
-    missing = parse(raw, "direct")
-    object.__setattr__(missing, "version", "absent")
-    assert missing.verdict == "failed"
-    assert group(raw, missing, parse(raw)) is None
+    assert under("{'a': 1", "gone") is None
 
 
 def test_what_our_own_profile_cannot_read_has_a_group() -> None:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from webapp.parsing.trace import ABSENT, Attempt, Trace
+from webapp.parsing.trace import Attempt, Trace
 from webapp.plugins import defect
 
 VERSION = "v1"
@@ -75,10 +75,10 @@ class FailureGroup(NamedTuple):
 def group(raw: str, failed: Trace, ours: Trace) -> FailureGroup | None:
     """The group of a response that a profile `failed` to read, from what `fencepost` made of it (`ours`).
 
-    None where `failed` is no failure: a value was read, there was no candidate, or the profile was not run.
+    None where `failed` is no failure: a value was read, there was no candidate, or it was not run.
     Never raises on traces of `raw`.
     """
-    if failed.verdict != "failed" or failed.version == ABSENT:
+    if failed.verdict != "failed":
         return None
     if cause := _of_the_parser_itself(failed.attempts[-1:]):
         return FailureGroup(f"{VERSION}|{cause}", cause, None, None)

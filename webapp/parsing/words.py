@@ -253,7 +253,7 @@ def session_sentence(
     if home == "unknown":
         sentence = unknown_sentence(responses, failed, rescued, shape)
     elif not failed and not_run == responses:
-        sentence = f"{counted(responses, 'response')}, but its parser `{home}` was not run."
+        sentence = f"Parser `{home}` not run: {counted(responses, 'response')}."
     else:
         reads = "it" if failed == 1 else "all of them" if rescued == failed else f"{rescued:,} of them"
         ending = f"; Fencepost can read {reads}." if rescued else "."

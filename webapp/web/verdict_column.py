@@ -48,7 +48,8 @@ class VerdictColumn:
 
     @property
     def first(self) -> list[ProfileVerdict]:
-        """Home and `fencepost`, the one looked at, and those that read another value than home does."""
+        """Home and `fencepost`, the one looked at, and those that read another value than home does (where that was not
+        run, than `fencepost`)."""
         return [line for at, line in enumerate(self.lines) if at < 2 or self._stands_out(line)]
 
     @property
@@ -64,7 +65,8 @@ class VerdictColumn:
         return ", ".join(f"{count} {words}" for words, count in counts.most_common())
 
     def _stands_out(self, line: ProfileVerdict) -> bool:
-        return line.letter not in (None, self.lines[0].letter) or line.profile == self.current
+        home = self.lines[0] if self.lines[0].verdict else self.lines[1]
+        return line.letter not in (None, home.letter) or line.profile == self.current
 
 
 def order(home: str) -> list[str]:

@@ -13,9 +13,9 @@ from sqlalchemy import orm
 
 from webapp.contracts.contract import STATES
 from webapp.dumps.messages.metadata import NOT_IN_LOG
-from webapp.store.db.dialect import TookTooLong, unindexed, within
+from webapp.store.db.dialect import TookTooLong, within
 from webapp.store.failures.group_line import COLUMNS, NAMES, Rate, Spent, Z, rate, wilson
-from webapp.store.models import FacetValue, FailedResponse, Finding, Session, SessionFacet, Turn, TurnContract
+from webapp.store.models import FailedResponse, Finding, Session, Turn, TurnContract
 from webapp.store.sessions import facets, response_query, responses
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.where import View, stored_name
@@ -210,10 +210,8 @@ def card(db: orm.Session, view: View) -> tuple[list[dict[str, Any]], int]:
     `kept` is the share of the calls that could be held; the two conventions are of all calls: those that nothing was
     declared of, or that were not checked, count as valid, or as failed.
     """
-    query = sa.select(FacetValue.value, SessionFacet.session_id, SessionFacet.count)
-    query = query.join(SessionFacet, SessionFacet.value_id == FacetValue.id).where(FacetValue.name == HELD)
     tallies: dict[tuple[str, str], dict[int, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
-    for value, session_id, count in db.execute(query.where(unindexed(SessionFacet.session_id).in_(view.ids()))):
+    for session_id, value, count in facets.of_sessions(db, view.ids(), HELD):
         model, host, state = [*value.split(SEPARATOR), "", ""][:3]
         if state in STATES:
             tallies[model, host][session_id][state] += count
