@@ -11,6 +11,7 @@ from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEn
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring, repeated
 from webapp.dumps.documents import grouped
+from webapp.dumps.messages.framing import COLOURS
 from webapp.dumps.messages.turns import (
     error_turns,
     event_turns,
@@ -187,6 +188,7 @@ class ClaudeExport(Format):
 
 def _drawn(written: str) -> tuple[str, re.Pattern[str]]:
     """What a terminal showed, without boxes where Gemini drew them, and what marks who speaks in it."""
+    written = COLOURS.sub("", written)
     if _CODEX.search(written):
         return written, _OF_CODEX
     if not re.search("^✦ ", written, re.M):

@@ -40,9 +40,9 @@ from webapp.dumps.values import text
 
 _NAME = rf"(?P<who>{USER}|{MODEL}|System|SYSTEM)"
 _SIGN = r"(?:[^\w\s#*_=|>\[(<:`\"'-]{1,5} ?)?"
-"""an emoji before the name"""
 _NOTE = r"(?:[ \t]*(?:[(\[][^()\[\]\r\n]{0,80}[)\]]|`[^`\n]{1,40}`))?"
-"""what some write behind the name: the time, the model"""
+_AFTER = r"(?: [-–—] (?=\S{0,60}\d)\S{1,60}(?: \d\S{1,20})?)?"
+"""an emoji before the name; what some write behind it: the time, the model"""
 _HEADINGS = tuple(
     re.compile(rf"^{pattern}[ \t]*\r?$(?!\n: )", re.M)
     for pattern in (
@@ -50,7 +50,7 @@ _HEADINGS = tuple(
         r">>(?:(?P<asks>User)|(?P<who>[^\s:][^:\n]{0,60})):",  # LibreChat's text
         r"▶ (?P<who>USER|ASSISTANT|SYSTEM|TOOL):",  # Chatbox'
         r"### [^\s#`A-Za-z]{1,4} (?P<who>User|Copilot|Reasoning|Info|`[^`\n]{1,60}`|\w{1,60} \((?:Completed|Failed)\))",
-        rf"#{{1,6}} {_SIGN}{_NAME}{_NOTE}(?: [^\w\s#]{{1,2}}(?:\u200d[^\w\s#])?)?:?",
+        rf"#{{1,6}} (?:{_SIGN}|\d{{1,4}}\. )(?i:{_NAME}){_NOTE}{_AFTER}(?: [^\w\s#]{{1,2}}(?:\u200d[^\w\s#])?)?:?",
         rf"> ?\[!(?i:{_NAME})\][^\n]*",  # Obsidian's callouts
         r"-{3}(?P<who>USER|ASSISTANT|SYSTEM|TOOL)",  # fast-agent's
         rf"[=*#-]{{5,80}}\r?\n(?i:{_NAME})\r?\n[=*#-]{{5,80}}",

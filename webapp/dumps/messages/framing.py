@@ -20,7 +20,7 @@ _FENCE = re.compile(
     r"\s*+(?P<fence>`{3,}|~{3,})[^\n`]{0,40}\n(?P<said>(?:(?!^(?P=fence))[\s\S])*+)^(?P=fence)\s*+", re.M
 )
 """a code fence around all of a text"""
-_COLOURS = re.compile(r"\x1b\[[\d;]*m")
+COLOURS = re.compile(r"\x1b\[[\d;]*m")
 BUFFERED = re.compile(r"^(?>[^\n]*?(?=\[\{'name': '))(?P<calls>[^\n]*'type': 'tool_call'\}\])[ \t\r]*$", re.M)
 """the calls that LangChain's `get_buffer_string` prints behind what is said"""
 _CALLS = re.compile(r"### Tool calls\r?\n\s*(?P<calls>(?:- \*\*[^\n]*\n(?:    [^\n]*(?:\n|\Z))*)+)\s*")
@@ -40,17 +40,21 @@ _TOOL = re.compile(
 )
 """what OpenCode's export has of a thought before a call, and of a call; SpecStory has both in tags"""
 _BLOCK = re.compile(
-    r"^(?:[^\w\s#*`]{1,3} )?\*\*Tool (?:Use|Command)(?::\*\*|\*\*:)(?: `[^`\n]{0,200}`)?[ \t]*\r?\n\s*+"
+    r"^(?:[^\w\s#*`]{1,3} )?\*\*Tool (?:Use|Command)(?::\*\*|\*\*:?)(?: \(?`[^`\n]{0,200}`\)?){0,2}[ \t]*\r?\n\s*+"
     r"(?P<fence>`{3,8})[^\n`]*\n"
     r"(?:(?!^(?P=fence))[\s\S])*+^(?P=fence)[ \t]*\r?$|^_Tools? used: [^\n]{1,200}_[ \t]*\r?$",
     re.M,
 )
 _MUSED = re.compile(r"^💭 \*\*Thinking:\*\*[ \t]*\r?\n((?:(?!^(?:---|<sub>|#|💭))[\s\S])*+)(?=---|<sub>)", re.M)
 """the same in Amp's and Gemini CLI's exports, and others' of Claude Code"""
-RESULT = re.compile(r"^(?:[^\w\s#*`]{1,3} )?\*\*Tool (?:Result|Response|Error)(?::\*\*|\*\*:)", re.M)
+RESULT = re.compile(r"^(?:[^\w\s#*`]{1,3} )?\*\*Tool (?:Result|Response|Error)(?::\*\*|\*\*(?=:| \(`))", re.M)
 """from where on what stands below a user's name came of calls"""
-_ASIDE = re.compile(r"^<(?:(?P<think>think)>\s*<details>|tool-use\b)", re.M)
-"""what SpecStory prints of thoughts and calls among what is said"""
+_ASIDE = re.compile(
+    r"^<(?:(?P<think>think)>\s*<details>|tool-use\b"
+    r"|(?P<folds>details)>\s*<summary>[^\w<\n]{0,4}(?:Thinking|Thoughts?|Reasoning)\b[^<\n]{0,60}</summary>)",
+    re.M,
+)
+"""what SpecStory prints of thoughts and calls among what is said, and what others fold"""
 _LOGGED = re.compile(
     r"^# \d{4}-\d\d-\d\dT[\d:]{8} {4}\w+: .{0,200}\s+Model: \*\*.{0,200}$|^## Token usage\s{1,4}\d[^\n]*$", re.M
 )
@@ -87,7 +91,7 @@ def undecorated(written: str) -> str:
     """The text without colours, and without what DSPy's history and `llm logs` say before each prompt."""
     written = with_plain_ends(written)
     if "\x1b[" in written or _CLOCK.match(written.lstrip()):
-        written = _CLOCK.sub("", _COLOURS.sub("", written))
+        written = _CLOCK.sub("", COLOURS.sub("", written))
     written = _FRONT.sub("", written)
     written = whole["said"] if (whole := _FENCE.fullmatch(written)) else written
     if PANEL.search(written):
@@ -148,14 +152,14 @@ def parts_of(raw: str, role: str | None) -> Iterator[tuple[str, str]]:
         if spans and (said := RULE.sub("", raw[before:start].strip()).strip()):
             yield "said", said
         if end > start:
-            yield "result" if came else "thinking" if raw.startswith("<think", start) else "tool_calls", raw[start:end]
+            yield "result" if came else "tool_calls" if raw.startswith("<tool", start) else "thinking", raw[start:end]
 
 
 def _asides(raw: str) -> Iterator[tuple[int, int]]:
     """Where thoughts and calls stand in what is said; a tag that nothing closes is of what is said."""
     at, unclosed = 0, set[str]()
     while opening := _ASIDE.search(raw, at):
-        closing = "</think>" if opening["think"] else "</tool-use>"
+        closing = f"</{opening['think'] or opening['folds'] or 'tool-use'}>"
         end = -1 if closing in unclosed else raw.find(closing, opening.end())
         if end < 0:
             unclosed.add(closing)
