@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from webapp.dumps.json_path import EACH, member, value_at
@@ -35,6 +36,8 @@ TELLS = re.compile(
 )
 """what names a model that speaks, no car, or says what its answer took"""
 _NAMING_MODEL = WORDS["naming_model"].split()
+_SETTINGS = ("config", "attributes", "prompt", "settings", "params")
+"""under which a log may name the model beside what it said"""
 _TOOK = re.compile(
     r"(?:(?:output|completion|generated|eval)_?tokens|tokens_?out(?:put)?|latency\w*|elapsed\w*|seed|(?:finish|stop)_reason)",
     re.I,
@@ -81,7 +84,8 @@ def model_of(holder: Any, path: Iterable[str | int]) -> str | None:
     around = [holder]
     for step in path:
         around.append(value_at(around[-1], (step,))[0])
-    return next((model for outer in reversed(around) if (model := first_text(outer, *_NAMING_MODEL))), None)
+    inner = ([outer, *map(as_object, map(as_object(outer).get, _SETTINGS))] for outer in reversed(around))
+    return next((model for told in chain(*inner) if (model := first_text(told, *_NAMING_MODEL))), None)
 
 
 def is_written_by_model(holder: dict[str, Any]) -> bool:

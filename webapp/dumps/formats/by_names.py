@@ -22,7 +22,7 @@ from webapp.dumps.programs import answerless
 from webapp.dumps.records import Entry, Problem, Turn
 from webapp.dumps.session_keys import found_keys, rank_of
 from webapp.dumps.told_texts import MODEL_NAMED, OF_MODEL, SPEAKS, model_of
-from webapp.dumps.values import WORDS, are_messages, as_list, as_object, first_moment, first_text, is_model, is_speech
+from webapp.dumps.values import WORDS, are_messages, as_list, as_object, first_moment, is_model, is_speech
 
 _REQUESTS, _RESPONSES, _BESIDE_MESSAGES, _USUAL = (
     tuple(WORDS[key].split()) for key in ("requests", "responses", "beside_messages", "usual")
@@ -66,7 +66,7 @@ class ExchangePairs(Format):
         turns = with_once(turns, {} if isinstance(response, dict) else spent(holder.get("usage") or holder))
         when = first_moment(holder, *_TIMES) or first_moment(entry, *_TIMES)
         turns = each_filled(turns, sent_at=when)
-        model = first_text(holder, "model", "model_name") or first_text(entry, "model", "model_name")
+        model = model_of(holder, ()) or model_of(entry, ())
         return [filled(turn, model=model) if turn.written_by_model else turn for turn in turns]
 
 

@@ -43,6 +43,10 @@ def is_answer(body: Any) -> bool:
     return isinstance(body, dict) and not is_exam(body) and bool(_messages(body))
 
 
+MODELS = ("model", "modelVersion", "modelId", "model_version", "model_id")
+"""keys of bodies that name the model"""
+
+
 def said_or_sent(request: Any, written: Any, body: Any) -> Any:
     """A text that stands where a response does: the body in it, or the text itself where a model wrote that JSON."""
     asked = as_object(request)
@@ -80,12 +84,12 @@ def answer(body: Any, conversation: Conversation) -> list[Turn]:
         return answer({"role": "assistant", **unwrapped(body)}, conversation)
     if _has_generations(body):
         return answer(generations_body(body), conversation)
-    messages, when = _messages(body), first_moment(body, *_TIMES)
+    messages, when, model = _messages(body), first_moment(body, *_TIMES), first_text(body, *MODELS)
     pairs = list(zip(messages, _stops(body, len(messages)), strict=True))
     turns = [
         placed
         for parts, why in [(parts, why) for parts, why in pairs if parts] or pairs[:1]
-        for placed in turns_of(parts, "assistant", conversation, sent_at=when, stop=why)
+        for placed in turns_of(parts, "assistant", conversation, sent_at=when, stop=why, model=model)
     ]
     thought = next((turn for turn in turns if turn.stop is not None), None)
     if thought is not None and not any(turn.kind in MODEL_KINDS for turn in turns):  # reasoning alone, no answer

@@ -35,7 +35,7 @@ _HOLDERS = (
     *("request", "body", "json", "kwargs", "config", "params", "parameters", "model_parameters", "modelParameters"),
     *("optional_params", "extra", "invocation_params", "inputs", "input", "options", "extra_body", "request_body"),
     *("req", "model_request_parameters", "attributes", "metadata", "llm_request", "agent", "proxy_server_request"),
-    *("span_data", "model_config", "response"),
+    *("span_data", "model_config", "response", "responses_create_params"),
 )
 """under which keys an entry has its request, or the parameters of one"""
 _CAPPED = ("generationConfig", "generation_config", "inferenceConfig", "options")

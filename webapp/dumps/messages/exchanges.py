@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.messages.bodies import answer, is_answer, nothing_said, said_or_sent, unanswered
+from webapp.dumps.messages.bodies import MODELS, answer, is_answer, nothing_said, said_or_sent, unanswered
 from webapp.dumps.messages.declarations import declared_in, with_model
 from webapp.dumps.messages.langchain import generations_body
 from webapp.dumps.messages.metadata import hosts_of
@@ -27,7 +27,6 @@ from webapp.dumps.programs import LEVELS
 from webapp.dumps.records import Stop, Turn, role_of
 from webapp.dumps.values import are_messages, as_list, as_object, first_moment, first_text, text, whole
 
-_MODELS = ("model", "modelVersion", "modelId", "model_version", "model_id")
 _ASKING = {"messages", "contents", "prompt", "input"}
 _TALKING = {"messages", "contents"}
 """keys of requests that want an answer, though all that they say was said before"""
@@ -55,10 +54,10 @@ def exchange(request: Any, response: Any, conversation: Conversation) -> list[Tu
     if isinstance(request, dict) and isinstance(request.get("body"), dict) and not request.keys() & _ASKING:
         request = request["body"]  # gateways log the address and headers beside it
     first = response[0] if isinstance(response, list) and response else response
-    conversation.model = first_text(first, *_MODELS) or first_text(request, *_MODELS) or conversation.model
+    conversation.model = first_text(first, *MODELS) or first_text(request, *MODELS) or conversation.model
     if isinstance(request, dict) and request:
         declared = conversation.declared_beside or declared_in(request)
-        asked, answered = first_text(request, *_MODELS), first_text(first, *_MODELS)
+        asked, answered = first_text(request, *MODELS), first_text(first, *MODELS)
         conversation.declares(with_model(declared, request, asked, answered))
     elif request is None and as_object(first).get("object") == "response":  # it tells what it was asked for
         conversation.declares(declared_in(first))
@@ -113,7 +112,7 @@ def _told_failure(value: dict[str, Any]) -> str | None:
 def logged_message(value: dict[str, Any], conversation: Conversation) -> list[Turn]:
     """A message, LangChain's too, whose model stands beside what its provider sent."""
     beside = as_object(value.get("response_metadata"))
-    model = text(value.get("model")) or first_text(beside, "model_name", "model")
+    model = first_text(value, "model", "ai_model_id", "response.model") or first_text(beside, "model_name", "model")
     usage = value.get("usage") or value.get("usage_metadata") or beside.get("token_usage")
     once = spent(usage, value.get("cost"))
     about: dict[str, Any] = {"sent_at": _sent_at(value), "phase": text(value.get("phase"))}

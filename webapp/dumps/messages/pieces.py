@@ -34,7 +34,7 @@ _CALLS = (
 )
 _RESULTS = (
     *("tool_result", "function_call_output", "custom_tool_call_output", "tool_call_response", "tool-result"),
-    *("tool_output", "function_call_result", "function_result", "tool-error"),
+    *("tool_output", "function_call_result", "function_result", "tool-error", "toolresult"),
 )
 _INSTEAD = ("text", "value", "message")
 """what messages without a content call it"""
@@ -190,9 +190,9 @@ def block(value: Any) -> Iterator[Piece]:
 
 
 def _is_function_call(block: dict[str, Any]) -> bool:
-    """A call among the blocks, as Koog has it; a tool's definition has parameters and no arguments."""
+    """A call among the blocks, as Koog and rig have it; a tool's definition has parameters and no arguments."""
     function = block.get("function")
-    return block.get("type") == "function" and isinstance(function, dict) and "arguments" in function
+    return block.get("type") in ("function", None) and isinstance(function, dict) and "arguments" in function
 
 
 def _goose(block: dict[str, Any]) -> Iterator[Piece]:

@@ -273,7 +273,12 @@ _DIALECTS = (
     ),
     _Dialect(block_streams.is_ollama, block_streams.ollama, lambda _, before, __: before[-1].get("done") is True),
     _Dialect(block_streams.is_ui_stream, block_streams.ui_stream, _starts("start")),
-    _Dialect(chat_streams.is_responses, chat_streams.responses, _starts("response.created")),
+    _Dialect(
+        chat_streams.is_responses,
+        chat_streams.responses,
+        _starts("response.created"),
+        lambda event: id_text(as_object(event.get("response")).get("id", event.get("response_id"))),
+    ),
     _Dialect(chat_streams.is_cohere, chat_streams.cohere, _starts("message-start")),
     _Dialect(block_streams.is_agui, block_streams.agui, _starts("RUN_STARTED")),
     _Dialect(text_streams.is_mistral, text_streams.mistral, _starts("conversation.response.started")),
