@@ -37,10 +37,10 @@ class Mismatch:
     schema_path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Contract:
-    """The state of one response; `reason` says why it is neither kept nor broken, or what a kept one loses; `more`
-    counts what is left out.
+    """The state of one response, never changed; `reason` says why it is neither kept nor broken, or what a kept one
+    loses; `more` counts what is left out.
     """
 
     state: State

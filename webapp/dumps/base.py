@@ -34,7 +34,7 @@ from webapp.dumps.linked_turns import RepeatedIds, Side, SidedTurns, linked
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.metadata import GOOD, hosts_of, says_error, stop_of
 from webapp.dumps.messages.turns import Conversation as Conversation
-from webapp.dumps.messages.turns import each_filled, event_turns
+from webapp.dumps.messages.turns import each_filled, each_with, event_turns
 from webapp.dumps.programs import LOOKED_AT, program_in
 from webapp.dumps.records import Entries as Entries
 from webapp.dumps.records import Entry as Entry
@@ -249,12 +249,12 @@ def told_beside(entry: dict[str, Any], turns: list[Turn], conversation: Conversa
     last_question = max((place for place, turn in enumerate(turns) if turn.kind in _ASKING), default=-1)
     placed: list[Turn] = []
     for place, turn in enumerate(turns):
-        is_answer = place > last_question
-        values: dict[str, Any] = {"declared": everywhere}
-        if is_answer:
-            values = {"declared": declared or everywhere, "stop": why, "host": turn.host or host}
+        values: dict[str, Any] = {}
         if turn.kind == "tool_result" and turn.is_error is None:
-            turn = changed(turn, is_error=is_error)
-        new = {name: value for name, value in values.items() if value is not None} if turn.written_by_model else {}
-        placed.append(changed(turn, **new) if new else turn)
+            values = {"is_error": is_error}
+        elif turn.written_by_model:
+            values = {"declared": everywhere}
+            if place > last_question:
+                values = {"declared": declared or everywhere, "stop": why, "host": turn.host or host}
+        placed += each_with([turn], **values)
     return placed

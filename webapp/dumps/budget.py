@@ -153,10 +153,10 @@ class Budget:
         larger = " in what is packed; sent as plain text, or read by `fencepost ingest`, it may be larger"
         return larger if self.is_strict else ""
 
-    def check_records(self, count: int, at: str) -> None:
+    def check_records(self, count: int, of: str) -> None:
         """So many records, or rows, were made. A packed upload may have one for each four bytes that were sent."""
         if self.is_strict and count > max(STRICT_RECORDS, self.came // 4):
-            raise TooLarge(f"it has more than {count - 1:,} records, the most{self.where_more_may}", at)
+            raise TooLarge(f"it has more than {count - 1:,} records, the most{self.where_more_may}", f"{of} {count:,}")
 
     def anew(self) -> Budget:
         """The same for one more pass over the file; itself where it is shared."""

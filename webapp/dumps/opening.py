@@ -250,8 +250,8 @@ def _yaml(source: Source) -> Iterator[Any] | None:
 def _printed(head: str) -> list[Any] | None:
     """The records of a text in which Python printed objects that speak; None for others, and for a program's log."""
     if (
-        not (_OF_CLASS.search(head) or _OF_DICT.match(head))
-        or len(head) == HEAD
+        len(head) == HEAD
+        or not (_OF_CLASS.search(head) or _OF_DICT.match(head))
         or _LOGGED.search(head)
         or json_or_none(head.partition("\n")[0]) is not None
     ):

@@ -148,7 +148,7 @@ def checked(kind: Format, source: Source, head: DumpHead) -> Iterator[Record]:
         early.append(Problem("the session key", unused))
     try:
         for count, record in enumerate(kind.read(source, head)):
-            budget.check_records(count, f"record {count:,}")
+            budget.check_records(count, "record")
             if source.problem is not None:
                 yield from _once(source, counts, early)
             if isinstance(record, Turn):

@@ -135,7 +135,7 @@ def _rows(source: Source, separator: str) -> Iterator[Any]:
         rows = csv.reader(written, delimiter=separator)
         header = [name.strip() or f"column {number}" for number, name in enumerate(next(rows, []), start=1)]
         for count, row in enumerate(rows):
-            current().check_records(count, f"row {count:,}")
+            current().check_records(count, "row")
             names = [*header, *(f"column {number}" for number in range(len(header) + 1, len(row) + 1))]
             if row:
                 yield {name: cell_value(name, cell) for name, cell in zip(names, row, strict=False)}
@@ -229,7 +229,7 @@ def flows(source: Source) -> Iterator[dict[str, Any] | str]:
     file.seek(source.start)
     count = 0
     while size := _size(file):
-        current().check_records(count, f"flow {count:,}")
+        current().check_records(count, "flow")
         count += 1
         if current().too_long(size) or len(data := file.read(size + 1)) <= size:
             yield f"flow {count:,} is cut, or too long"

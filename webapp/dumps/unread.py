@@ -46,7 +46,6 @@ _JSON = re.compile(r"\s*(?:```(?:json)?\s*)?(?:\[\s*)?\{\s*\"")
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*+)"')
 _SHORTEST = 8
 """characters of a string within a call that is remembered by itself"""
-_HOLDERS = (dict, list)
 _MOST_SEEN = 1_000_000
 _LATIN = "\u036f"
 """the last letter, or mark, that Latin texts have"""
@@ -143,12 +142,14 @@ def _spoken(
         if isinstance(value, dict):
             if len(value) == 2 and value.keys() == {"key", "value"} and isinstance(value["key"], str):  # of OTLP
                 value = {value["key"]: value["value"]}
-            yield from _called(path, value)
+            if len(value) <= _MOST_OF_CALL:
+                yield from _called(path, value)
             waiting.extend(
                 (f"{path}.{str(key)[:40]}", inner)
                 for key, inner in value.items()
-                if (_is_new_text(str(key), inner, seen) if isinstance(inner, str) else isinstance(inner, _HOLDERS))
+                if (hash(inner) not in seen if isinstance(inner, str) else isinstance(inner, dict | list))
                 and not _is_known(str(key))
+                and not (isinstance(inner, str) and str(key).endswith("data"))
             )
         elif isinstance(value, list):
             waiting.extend((f"{path}[]", inner) for inner in value)
@@ -164,10 +165,6 @@ def _spoken(
                 yield path, value
 
 
-def _is_new_text(key: str, text: str, seen: set[int]) -> bool:
-    return text != "" and hash(text) not in seen and not key.endswith("data")
-
-
 @lru_cache(maxsize=4096)
 def _is_known(key: str) -> bool:
     return any(map(_KNOWN.fullmatch, (key, key.rpartition(".")[2])))
@@ -178,7 +175,7 @@ def _is_json(path: str, text: str, value: Any) -> bool:
     if isinstance(value, list) and _hashes(value):  # it may be a stream, whose pieces are joined
         return False
     name = _ANSWER if value is None else _OF_MODEL
-    by_ends = name.search(path) and _JSON.match(text) and text.rstrip().endswith(("}", "]", "```"))
+    by_ends = _JSON.match(text) and name.search(path) and text.rstrip().endswith(("}", "]", "```"))
     return bool(by_ends) and not _STREAM.match(text)
 
 
@@ -204,7 +201,7 @@ def is_foreign(text: str) -> bool:
 
 def _called(path: str, value: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The arguments of what looks like a call, however short they are, with their path."""
-    if len(value) <= _MOST_OF_CALL and any(isinstance(value[key], str) for key in _CALLED if key in value):
+    if any(isinstance(value[key], str) for key in _CALLED if key in value):
         key = next((key for key in ARGUMENTS if value.get(key)), "")
         written = value.get(key)
         if isinstance(written, dict) or (isinstance(written, str) and written.lstrip()[:1] == "{"):

@@ -183,9 +183,8 @@ def is_speech(text: str) -> bool:
     """Whether somebody may have said this: several words, or as many signs of a script without spaces."""
     text = text[:_LOOKED_AT]
     words = islice(_WORD.finditer(text), _LEAST_WORDS)
-    if len(text) >= _LEAST_CHARACTERS and " " in text.strip() and len(list(words)) == _LEAST_WORDS:
-        return True
-    return not text.isascii() and len(_UNSPACED.findall(text)) >= _LEAST_SIGNS
+    is_spaced = len(text) >= _LEAST_CHARACTERS and " " in text.strip() and len(list(words)) == _LEAST_WORDS
+    return is_spaced or (not text.isascii() and len(_UNSPACED.findall(text)) >= _LEAST_SIGNS)
 
 
 def is_model(key: str) -> bool:

@@ -17,7 +17,7 @@ UNFIT = "unfit"
 something else, its places may lie outside the text, or its edits remove what is not there"""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Fault:
     """Where and why an attempt failed.
 
@@ -79,12 +79,12 @@ class Flag:
         return cls(data["flag"], Span(*data["span"]))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Attempt:
     """Decoding one candidate, with the edits tried. `value` is what was decoded, where it was accepted.
 
     Of a recorded parser, `site` is the line that called the decoder. `is_json`: its span, without an edit, is known to
-    be JSON as RFC 8259 has it.
+    be JSON as RFC 8259 has it. Neither it nor a trace is frozen, which takes thrice as long to make; they never change.
     """
 
     strategy: str
@@ -133,7 +133,7 @@ class Attempt:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Trace:
     """All attempts of one parse. `chosen` indexes `attempts`; `values` are theirs, in the same order."""
 

@@ -32,9 +32,9 @@ _BY_MODEL = ("function_call", "tool_call", "custom_tool_call", "invalid_tool_cal
 _JSON_ARGUMENTS = ("arguments", "input", "args", "tool_kwargs", "parameters", "arguments_json")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Piece:
-    """One thing said. `name` is the tool's, `id` the call's, `call` the call as it stands there.
+    """One thing said, never changed. `name` is the tool's, `id` the call's, `call` the call as it stands there.
 
     `failure` is what the dump itself notes of a call whose arguments could not be read. A piece that is `unread` says
     in `text` what was left out; one that is `other` is a text that is no part of what was said, as the summary of what

@@ -66,11 +66,9 @@ def declared_in(holder: Any, depth: int = _DEPTH) -> Declared | None:
         return None
     declared = _declared(holder)
     for key in filter(holder.__contains__, _HOLDERS if depth else ()):
-        inner = holder[key]
-        if inner is None or (key == "response" and as_object(inner).get("object") != key):  # OpenAI's repeat it
-            continue
-        if inner_tools := declared_in(inner, depth - 1):
-            declared = {**inner_tools, **declared}
+        is_answer = key == "response" and as_object(holder[key]).get("object") != key  # OpenAI's repeat the request
+        if not is_answer and (inner := declared_in(holder[key], depth - 1)):
+            declared = {**inner, **declared}
     return declared or None
 
 

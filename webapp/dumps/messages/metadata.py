@@ -115,7 +115,6 @@ _RANKS = {
 }
 """what names a host, by how sure that is: the lowest wins"""
 _OF_URL = (1, 2)
-_NAMED = frozenset(_RANKS)
 _INTO = {
     *("request", "response", "body", "message", "metadata", "response_metadata", "responseMetadata", "extra", "info"),
     *("kwargs", "params", "litellm_params", "hidden_params", "_hidden_params", "invocation_params", "attributes"),
@@ -135,7 +134,7 @@ Host = tuple[int, str]
 
 def hosts_of(entry: Any) -> list[Host]:
     """The providers that an entry names, the addresses that were asked, and what is a sign of either."""
-    return [host for object_ in under(entry, _INTO) if not _NAMED.isdisjoint(object_) for host in _named(object_)]
+    return [host for object_ in under(entry, _INTO) for host in _named(object_)]
 
 
 def asked_at(url: str) -> list[Host]:
@@ -145,8 +144,8 @@ def asked_at(url: str) -> list[Host]:
 
 
 def _named(holder: dict[str, Any]) -> Iterator[Host]:
-    for key, rank in _RANKS.items():
-        value = holder.get(key)
+    for key in holder.keys() & _RANKS.keys():
+        rank, value = _RANKS[key], holder[key]
         if not isinstance(value, str) or not value or len(value) > 2_000:
             continue
         host = address(value, is_sure=rank == 1) if rank in _OF_URL else _word(value)

@@ -95,7 +95,8 @@ def pieces(message: dict[str, Any]) -> list[Piece]:
         parts.append(Piece("text", spoken["transcript"]))
     if text(message.get("refusal")):
         parts.append(Piece("text", message["refusal"]))
-    return _each_call_once(parts, list(beside(message)))
+    calls = list(beside(message))
+    return _each_call_once(parts, calls) if calls else parts
 
 
 def _each_call_once(parts: list[Piece], beside: list[Piece]) -> list[Piece]:
