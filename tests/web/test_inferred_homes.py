@@ -93,6 +93,11 @@ NAMED = {
         "crewai",
         "the instrumentation scope openinference.instrumentation.crewai, which does not say its version; the profile",
     ),
+    "Google's ADK by an instrumentation, whose texts no parser reads": (
+        spans({"name": "openinference.instrumentation.google_adk", "version": "0.1"}),
+        "native",
+        "Its parser is inferred from the instrumentation scope openinference.instrumentation.google_adk.",
+    ),
     "LangSmith": (
         run(library="langchain-core", langchain_core_version="1.8.4", runtime="python"),
         "langchain",
@@ -169,3 +174,12 @@ def test_what_somebody_says_comes_first(client: FlaskClient, post: Callable[...,
     post(spans({"name": "pydantic-ai", "version": RELEASE}).encode(), home="direct")
     (session,) = client.get("/api/sessions").json["sessions"]
     assert (session["home"], session["home_source"]) == ("direct", "told")
+
+
+def test_that_a_servers_stream_gives_other_calls_is_said_above_the_session(
+    client: FlaskClient, post: Callable[..., Any]
+) -> None:
+    for home, said in (("vllm-hermes", True), ("direct", False), ("vllm-mistral", False)):
+        post(archive(home).encode(), home=home)
+        (session,) = [session for session in client.get("/api/sessions").json["sessions"] if session["home"] == home]
+        assert ("in a stream it gives others on up to" in client.get(session["url"]).text) is said

@@ -33,6 +33,7 @@ SCOPES = {
     "instructor": "instructor",
     "openai_agents": "openai-agents",
     "gcp.vertex.agent": "google-adk",
+    "google_adk": "google-adk",
     "ai": "vercel-ai",
 }
 """programs by the scopes of their own spans, and by the module that an instrumentation is for"""

@@ -13,6 +13,7 @@ from sqlalchemy import orm
 
 from webapp.findings import rulebook
 from webapp.parsing import words
+from webapp.parsing.released import held_releases
 from webapp.store import search
 from webapp.store.failures import neighbours
 from webapp.store.homes import rules
@@ -221,8 +222,9 @@ def head(db: orm.Session, session: Session, evidence: list[Finding]) -> dict[str
     cells, bin_size = overview.cells(db, session)
     failed_at = overview.failed_positions(db, session)
     inferred = rules.evidence(session.home_profile, session.home_source, session.extra)
+    in_a_stream = _in_a_stream(session.home_profile)
     return {
-        "says": " ".join(filter(None, (session_words(session, evidence), inferred))),
+        "says": " ".join(filter(None, (session_words(session, evidence), inferred, in_a_stream))),
         "findings": evidence,
         "revisions": session_store.revisions(db, session.external_id),
         "cells": cells,
@@ -232,6 +234,16 @@ def head(db: orm.Session, session: Session, evidence: list[Finding]) -> dict[str
         "spent": overview.spent(db, session),
         "same_failures": neighbours.of_session(db, session.id) if session.failed_count else [],
     }
+
+
+def _in_a_stream(home: str) -> str:
+    """That a server's parser gives other calls in a stream than at once, which is what is shown; empty for others."""
+    held = held_releases().get(home)
+    most = max((sum(kinds.values()) for kinds in (held.streamed or {}).values()), default=0) if held else 0
+    if not held or not most:
+        return ""
+    texts = f"on up to {most:,} of {held.texts:,} texts made of its words, many of them broken: see its profile"
+    return f"Calls are shown as this server's parser gives them at once; in a stream it gives others {texts}."
 
 
 def session_words(session: Any, evidence: Iterable[Finding] = ()) -> str:

@@ -13,6 +13,7 @@ import importlib.util
 import json
 import logging
 import random
+import re
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -130,6 +131,7 @@ _MORE = {
     "parser/deepseek_v32 parser/deepseek_v4 parser/deepseek_v41 parser/gemma4 parser/glm47_moe parser/granite "
     "parser/granite_thinking parser/inkling parser/kimi_k2 parser/mimo parser/minimax_m2 parser/minimax_m3 "
     "parser/mistral parser/nemotron_v3 parser/plamo3 parser/qwen3 parser/seed_oss parser/step3p5 tool_parsers/utils "
+    "tool_parsers/abstract_tool_parser tool_parsers/tool_strict_level "
     "entrypoints/openai/parser/harmony_utils",
     "sglang": "srt/function_call/base_format_detector srt/function_call/utils srt/parser/harmony_parser",
 }
@@ -156,6 +158,10 @@ WRAPPED = (
 )
 PIECES = ["", "", *'{}[]",:\\\n 1>', "[TOOL_CALLS]", "</tool_call>", "<tool_call>", "<function=", "</function>"]
 PIECES += ["<parameter=", "<｜tool▁sep｜>", "<｜tool▁call▁begin｜>"]
+SPECIAL = re.compile(
+    r"<\|[^|<>]+\|>|<｜[^｜<>]+｜>|｜DSML｜|\[[A-Z_]+\]|</?(?:(?:\w+:)?(?:tool_call|think)|arg_key|arg_value)>"
+)
+"""a token of a model's own vocabulary"""
 TOKENS = ["<tool_call>", "</tool_call>", "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"]
 TOKENS += ["[TOOL_CALLS]", "<|python_tag|>"]
 
@@ -195,14 +201,14 @@ class Tokens:
 
 class Tokenizer:
     def get_vocab(self) -> dict[str, int]:
-        return {"[TOOL_CALLS]": 1, "[ARGS]": 2}
+        return {token: at for at, token in enumerate([*TOKENS, "[ARGS]"])}
 
     def decode(self, tokens: list[int]) -> str:
         return ""
 
 
 class ToolParser(Anything):
-    """What vLLM's readers are made of: a tokenizer that knows every token."""
+    """What vLLM's readers were made of in 0.11: a tokenizer that knows every token."""
 
     model_tokenizer = Tokenizer()
     vocab = dict.fromkeys(TOKENS, 1)
@@ -350,33 +356,55 @@ def at_once(name: str, text: str) -> Calls | None:
     return calls if result.tools_called else None
 
 
-def streamed(name: str, pieces: list[str]) -> Calls:
-    """The calls as a client puts them together out of a stream of pieces."""
+def streamed(name: str, text: str, most: int) -> Calls:
+    """The calls as a client puts them together out of a stream of pieces of at most so many characters."""
     calls: dict[int, list[str]] = {}
-    for at, called, arguments in _deltas(made(name), pieces):
+    for at, called, arguments in _deltas(made(name), text, most):
         call = calls.setdefault(at, ["", ""])
         call[0] += called or ""
         call[1] += arguments or ""
     return [(called, arguments) for called, arguments in calls.values()]
 
 
-def _deltas(reader: Any, pieces: list[str]) -> Iterator[tuple[int, str | None, str | None]]:
+def _deltas(reader: Any, whole: str, most: int) -> Iterator[tuple[int, str | None, str | None]]:
     text = ""
     if hasattr(reader, "process_chunk"):
-        tokens, step = _tokens("".join(pieces)), len((pieces or [""])[0])
-        for at in range(0, len(tokens), step):
-            piece = tokens[at : at + step]
-            yield from _called(reader.parse_delta("", piece, REQUEST, finished=at + step >= len(tokens)))
+        tokens = _tokens(whole)
+        for at in range(0, len(tokens), most):
+            piece = tokens[at : at + most]
+            yield from _called(reader.parse_delta("", piece, REQUEST, finished=at + most >= len(tokens)))
         return
-    for piece in pieces:
-        if hasattr(reader, "parse_streaming_increment"):
-            for call in reader.parse_streaming_increment(piece, []).calls:
-                yield call.tool_index, call.name, call.parameters
-            continue
+    if hasattr(reader, "parse_streaming_increment"):
+        yield from _of_sglang(reader, cut(whole, most))
+        return
+    last = Delta()
+    for piece in cut(whole, most):
         before, text = text, text + piece
-        yield from _called(reader.extract_tool_calls_streaming(before, text, piece, [], [], [], REQUEST))
+        last = reader.extract_tool_calls_streaming(before, text, piece, [], [], [], REQUEST)
+        yield from _called(last)
     if hasattr(reader, "finish_streaming"):
         yield from _called(reader.finish_streaming())
+    elif last and last.tool_calls:
+        yield last.tool_calls[-1].index, None, reader.get_remaining_unstreamed_args()
+
+
+def _of_sglang(reader: Any, pieces: list[str]) -> Iterator[tuple[int, str | None, str | None]]:
+    """With what is flushed at the end, and what the server itself adds of the last call's arguments."""
+    for given in (*(reader.parse_streaming_increment(piece, []) for piece in pieces), reader.finish([])):
+        for call in given.calls:
+            yield call.tool_index, call.name, call.parameters
+    last = len(reader.prev_tool_call_arr) - 1
+    if 0 <= last < len(reader.streamed_args_for_tool):
+        expected, sent = reader.prev_tool_call_arr[last].get("arguments", {}), reader.streamed_args_for_tool[last]
+        expected = expected if isinstance(expected, str) else json.dumps(expected, ensure_ascii=False)
+        yield last, None, expected[len(sent) :] if expected.startswith(sent) else ""
+
+
+def cut(text: str, most: int) -> list[str]:
+    """Pieces of at most so many characters; a model's special tokens come whole and alone, as servers get them."""
+    if most >= len(text):
+        return [text]
+    return re.findall(rf"{SPECIAL.pattern}|(?:(?!{SPECIAL.pattern})[\s\S]){{1,{most}}}", text)
 
 
 def _tokens(text: str) -> list[int]:
@@ -443,7 +471,7 @@ def _of_values(values: tuple[Any, ...]) -> Iterator[list[Any]]:
 
 def _of_attempts(trace: Any, text: str, name: str) -> Iterator[list[Any]]:
     for attempt in trace.attempts:
-        _, calling, called = (attempt.note or "").partition("calls ")
+        _, calling, called = (attempt.note or "").partition("; read as it stands")[0].partition("calls ")
         if not calling or attempt.reason or not (attempt.ok or name not in DECODING):
             continue
         if attempt.strategy == "derived":

@@ -1,7 +1,7 @@
 """What model servers give of a text that streams, beside what they give of it at once: all of it their own code.
 
-The release is fed in pieces of 1 and 7 characters and with the whole as one piece. Where a client gets other calls than
-without a stream, that is a finding about the server, which the profile's page states.
+The release is fed in pieces of 1 and 7 characters, a model's special tokens whole, and with all as one piece. Where a
+client gets other calls than without a stream, that is a finding about the server, which the profile's page states.
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ def measured(name: str, texts: list[str]) -> dict[str, dict[str, int]]:
     for text in texts:
         whole = _calls(lambda text=text: at_once(name, text) or [])
         for size in SIZES:
-            step = len(text) or 1 if size == "whole" else int(size)
-            pieces = [text[at : at + step] for at in range(0, len(text), step)]
-            found_in_pieces = _calls(lambda pieces=pieces: streamed(name, pieces))
+            most = len(text) or 1 if size == "whole" else int(size)
+            found_in_pieces = _calls(lambda text=text, most=most: streamed(name, text, most))
             found[size].update(filter(None, [kind(whole, found_in_pieces)]))
     return {size: dict(sorted(kinds.items())) for size, kinds in found.items()}
 

@@ -31,7 +31,7 @@ _escape = later(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|([\s\S]))")
 class _Reading:
     raw: str
     edits: list[Edit] = field(default_factory=list)
-    open: list[str] = field(default_factory=list)
+    open: list[str] = field(default_factory=lambda: ["call"])
     comma: int = -1
     keyword: bool = True
 
@@ -45,11 +45,9 @@ def read_call(raw: str, start: int, end: int) -> WrittenCall:
     bracket = raw.index("(", start)
     name = raw[start:bracket].strip().removesuffix(".call")
     reading = _Reading(raw)
-    if bracket > start:
-        reading.edits.append(Edit(REPAIR, Span(start, start), "", '{"name": "'))
+    reading.edits.append(Edit(REPAIR, Span(start, start), "", '{"name": "'))
     stem = start + len(name)
     reading.edits.append(Edit(REPAIR, Span(stem, bracket + 1), raw[stem : bracket + 1], '", "arguments": {'))
-    reading.open.append("call")
     at, problem = bracket + 1, None
     while reading.open:
         token = _token.match(raw, at, end)

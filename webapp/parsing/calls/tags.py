@@ -18,10 +18,11 @@ _CALLS = {
     *("tool_call", "tool_calls", "toolcall", "toolcalls", "tool", "tools", "function_call", "function_calls"),
     *("function", "functioncall", "functions", "invoke", "action", "python_tag", "python", "plugin", "tools_prefix"),
     *("tool_call_argument", "tool_calls_section", "tool_sep", "tool_code", "message", "content", "call", "actions"),
+    *("args", "calls"),
 }
 _ANSWERS = {
     *("answer", "final_answer", "final", "json", "output", "response", "structured_output", "structuredoutput"),
-    *("json_output", "args", "arguments", "parameters"),
+    *("json_output", "arguments", "parameters"),
 }
 _QUOTES = {
     *("observation", "observations", "context", "document", "documents", "doc", "result", "results", "tool_result"),
@@ -85,9 +86,8 @@ def kind_of(tag: str) -> str | None:
     if tag[1] == "/" or re.search(r"(?:^|_)(?:end|eom_id|eot_id|im_end|suffix)(?:_|$)", name):
         return END
     name = re.sub(r"^(?:start|begin)_|_(?:begin|start)$", "", name)
-    if name in _CALLS or name in ("args", "tool_calls", "calls"):
-        return CALL
-    return ANSWER if name in _ANSWERS else QUOTED if name in _QUOTES else None
+    kinds = ((_CALLS, CALL), (_ANSWERS, ANSWER), (_QUOTES, QUOTED))
+    return next((kind for names, kind in kinds if name in names), None)
 
 
 def tool_before(raw: str, at: int) -> str | None:
@@ -153,7 +153,7 @@ UNOPENED = rf"<arg_key>|<{_PREFIX}(?:parameter|param)(?:\s*=|\s+name\s*=)"
 _argument_start = later(UNOPENED)
 _value_end = later(
     rf"</{_PREFIX}(?:parameter|param|arg)>|</arg_value>|<{_PREFIX}(?:parameter|param)[=\s]|</{_PREFIX}(?:function|invoke|tool)>"
-    r"|</tool_call>|<arg_key>"
+    r"|</tool_call>|<arg_key>(?![^<>]{0,80}</arg_key>\s*[^\s<])"
 )
 _behind_value = later(rf"\s*(?:\Z|</|<[|｜]|<arg_key>|<{_PREFIX}(?:parameter|param|arg|function|invoke)[=\s])")
 _call_end = later(rf"\s*(?:</parameters>\s*)?</{_PREFIX}(?:function|invoke|tool|tool_call)>")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from webapp.parsing.decode import CLOSERS, Failure
+from webapp.parsing.decode import BRACKETS, CLOSERS, Failure
 from webapp.parsing.edit import Edit, Span
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._steps import Step, choose_if_ok, completed, whole
@@ -131,12 +131,29 @@ def by_jiter(*, strings: bool = False) -> Step:
     return step
 
 
+def by_closers(tracer: Tracer) -> bool:
+    """The step that cuts white space and commas off the end, and closes brackets that are open outside of strings."""
+    raw = tracer.raw
+    stack: list[str] = []
+    for match in BRACKETS.finditer(raw):
+        if closer := CLOSERS.get(match[0]):
+            stack.append(closer)
+        elif stack[-1:] == [match[0]]:
+            stack.pop()
+    if not stack:
+        return False
+    end = len(raw.rstrip().rstrip(","))
+    edit = Edit("missing_closer", Span(end, len(raw)), raw[end:], "".join(reversed(stack)))
+    tracer.truncated = choose_if_ok(tracer, tracer.attempt("whole", whole(raw), [edit]))
+    return tracer.truncated
+
+
 def refusal(text: str) -> str:
     """Why jiter refuses a text that `json.loads` reads: lone surrogates or too many levels; empty where it does not."""
     return f"ValueError: {problem}" if (problem := Walk(text).problem()) else ""
 
 
-_SOME = rf'(?P<s>"(?:[^"\\]|\\.)*+")|(?P<n>{_NUMBER}(?![-+.0-9eE]|\Z))|(?P<N>(?=[-.0-9])-?+(?:[.0-9]|[eE][+-]?+)*+)'
+_SOME = rf'(?P<s>"(?:[^"\\]|\\.)*+")|(?P<n>{_NUMBER}(?![.0-9eE]|\Z))|(?P<N>(?=[-.0-9])-?+(?:[.0-9]|[eE][+-]?+)*+)'
 _WORD = re.compile(rf"[ \t\n\r]*+(?:{_SOME}|(?P<mark>[{{}}\[\]:,])|(?P<w>true|false|null)(?![a-zA-Z]))", re.DOTALL)
 _CUT_WORD = re.compile(
     r'[ \t\n\r]*+(?:"(?:[^"\\]|\\.)*+\\?|(?:t|tr|tru|f|fa|fal|fals|n|nu|nul)[ \t\n\r]*)?\Z', re.DOTALL

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from webapp.parsing.edit import Span, stripped
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._steps import Parser, between, choose_if_ok, whole
+from webapp.parsing.profiles._arriving import refusal
+from webapp.parsing.profiles._steps import Parser, between, checked, whole
 
+_FENCED_OBJECT = re.compile(r"```(?:\w+)?\r?\n(\{.*?\})\s*(?:\r?\n?```|\Z)", re.DOTALL)
 Cut = Callable[[str], tuple[str, Span] | None]
 """the strategy and the span; None where nothing is found"""
 
@@ -48,23 +51,35 @@ def _sliced_by_braces(raw: str) -> tuple[str, Span] | None:
     return ("outermost", Span(start, max(start, last + 1))) if last >= 0 else None
 
 
+def _object_or_fenced(raw: str) -> tuple[str, Span]:
+    """A response that begins with {, else the object in the first fence whose line is followed by one, else all."""
+    fence = None if raw.startswith("{") else _FENCED_OBJECT.search(raw)
+    return ("fenced", Span(*fence.span(1))) if fence else ("whole", whole(raw))
+
+
 CUTS: Mapping[str, Cut] = {
     "without_fence": _without_fence,
     "inside_fence": _inside_fence,
     "first_to_last_brace": _first_to_last_brace,
     "first_to_next_brace": _first_to_next_brace,
     "sliced_by_braces": _sliced_by_braces,
+    "object_or_fenced": _object_or_fenced,
 }
 
 
-def by_cut(at: str, nothing: str = "", strict: bool = True) -> Parser:
-    """Makes the parser of a cut; `nothing` is said where it finds none, and is empty where nobody is told."""
+def by_cut(at: str, nothing: str = "", strict: bool = True, in_rust: bool = False) -> Parser:
+    """Makes the parser of a cut; `nothing` is said where it finds none, and is empty where nobody is told.
+
+    What `in_rust` is decoded by jiter is refused where that refuses it.
+    """
 
     cut = CUTS[at]
 
     def parser(tracer: Tracer) -> None:
         if found := cut(tracer.raw):
-            choose_if_ok(tracer, tracer.attempt(*found, strict=strict))
+            attempt = tracer.attempt(*found, strict=strict)
+            if attempt.ok:
+                checked(tracer, attempt, lambda _: refusal(found[1].of(tracer.raw)) if in_rust else "")
         elif nothing:
             tracer.reject("outermost", whole(tracer.raw), nothing)
 

@@ -9,6 +9,7 @@ of it.
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +19,7 @@ from typing import Any
 
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import Described, described
-from webapp.parsing.profiles._arriving import by_jiter, by_tokens
+from webapp.parsing.profiles._arriving import by_closers, by_jiter, by_tokens
 from webapp.parsing.profiles._cuts import by_cut
 from webapp.parsing.profiles._fire_circle import evaluation
 from webapp.parsing.profiles._grammar import VALUES, Grammar, ParameterPairs
@@ -35,6 +36,20 @@ def _no_arguments(tracer: Tracer) -> bool:
     return not tracer.raw
 
 
+def _texts_decoded(value: Any) -> Any:
+    """The arguments with the texts among them that are JSON of a list, an object or null as that."""
+    decoded = {key: _decoded(item) for key, item in value.items()} if isinstance(value, dict) else value
+    return value if decoded == value else decoded
+
+
+def _decoded(item: Any) -> Any:
+    try:
+        value = json.loads(item) if isinstance(item, str) else item
+    except (ValueError, RecursionError):
+        return item
+    return item if isinstance(value, str | int | float) else value
+
+
 STEPS: Mapping[str, Step] = {
     "json.loads": loads(),
     "JSON.parse": loads(finite=True),
@@ -44,7 +59,9 @@ STEPS: Mapping[str, Step] = {
     "partial_json_without_cut_numbers": by_partial_json(numbers=False),
     "whole_tokens": by_tokens,
     "completed_by_vercel": by_completion,
+    "closed_by_litellm": by_closers,
     "empty": empty(),
+    "blank": empty(None),
     "blank_in_javascript": empty(WHITE),
     "no_arguments": _no_arguments,
     "end_at_other_errors": lambda tracer: escapes(tracer.attempts[-1]),
@@ -57,6 +74,7 @@ CHECKS: Mapping[str, Check] = {
 CHANGES: Mapping[str, Change] = {
     "object_of_false": (lambda value: value or {}, "what Python counts as false is made {}"),
     "object_with_value": (lambda value: value if isinstance(value, dict) else {"value": value}, 'put under "value"'),
+    "texts_decoded": (_texts_decoded, "texts among the arguments that are JSON are decoded"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Libraries that take a response apart: AutoGen, CrewAI, DSPy, instructor, LlamaIndex, Pydantic AI."""
+"""Libraries that take a response apart: AutoGen, CrewAI, DSPy, instructor, LlamaIndex."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from webapp.parsing.decode import nesting
 from webapp.parsing.edit import Span, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import LIBRARIES, described
-from webapp.parsing.profiles._arriving import refusal
-from webapp.parsing.profiles._steps import checked, choose_if_ok, decode_other, escapes, give, rewritten, whole
+from webapp.parsing.profiles._steps import choose_if_ok, decode_other, escapes, give, rewritten, whole
 from webapp.parsing.profiles.json_repair import repaired_text
 from webapp.parsing.trace import Attempt
 
@@ -213,27 +212,4 @@ def _marshalled(raw: str) -> tuple[str, Span]:
     return strategy, Span(last, max(last, end)) if end else Span(span.start, span.start)
 
 
-_FENCE = re.compile(r"```(?:\w+)?\r?\n(\{.*?\})\s*(?:\r?\n?```|\Z)", re.DOTALL)
-
-
-@described("pydantic-ai", LIBRARIES, revision=3, original="Rust")
-def pydantic_ai(tracer: Tracer) -> None:
-    """Pydantic AI: the object in the first fence that holds one, else the whole response, validated as JSON in Rust.
-
-    1. A response that begins with { is read whole. 2. Else the first fence whose line is followed at once by { gives
-    the text, up to a } before its end. 3. Else the whole response. 4. Pydantic's validate_json, once: raw line feeds in
-    strings, trailing commas, prose, lone surrogates and more than 200 levels that hold something fail. What the output
-    type asks for is not known here.
-
-    Source: pydantic-ai-slim 2.68.0, pydantic_ai/_utils.py, strip_markdown_fences, and _output.py.
-    """
-    raw = tracer.raw
-    fence = None if raw.startswith("{") else _FENCE.search(raw)
-    span = Span(*fence.span(1)) if fence else whole(raw)
-    offers = "{" in raw or "[" in raw
-    attempt = tracer.attempt("fenced" if fence else "whole", span, offers=offers)
-    if attempt.ok:
-        checked(tracer, attempt, lambda _: refusal(span.of(raw)))
-
-
-plugins = (autogen, crewai, dspy, instructor, llamaindex, pydantic_ai)
+plugins = (autogen, crewai, dspy, instructor, llamaindex)
