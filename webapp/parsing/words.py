@@ -265,10 +265,8 @@ def session_sentence(
 
 def verdict_sentence(trace: Trace) -> str:
     """For example `repaired: decoded after repair, by windlass-balanced 1. 1 value, 1 edit, 2 attempts, 0.21 ms`."""
-    if missing := not_run(trace.profile, trace.version):
-        return f"not run: {missing}"
-    if unfit := unfit_sentence(trace):
-        return unfit
+    if missing := no_trace_sentence(trace):
+        return missing
     counts = ((len(trace.values), "value"), (len(chosen_edits(trace)), "edit"), (len(trace.attempts), "attempt"))
     tail = ", ".join((*(counted(*count) for count in counts), milliseconds(trace)))
     return f"{trace.verdict}: {VERDICTS[trace.verdict]}, by {trace.profile} {trace.version}. {tail}"

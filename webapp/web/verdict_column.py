@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from webapp import jsontext
 from webapp.extensions import db
-from webapp.parsing import ABSENT, Trace, profiles
+from webapp.parsing import ABSENT, Trace, profiles, words
 from webapp.parsing.edit import apply
-from webapp.parsing.engine import not_run
-from webapp.parsing.trace import UNFIT, unfit_sentence
+from webapp.parsing.trace import UNFIT
 from webapp.store.homes.trials import RAISES
 from webapp.store.sessions import debugger_queries
 from webapp.store.sessions.turns import TurnDetail
@@ -138,10 +137,8 @@ def _why(trace: Trace | str | None) -> str | None:
         return "not run on a text of this length; choose it to run it"
     if isinstance(trace, str):
         return f"the profile itself broke: {trace}"
-    if missing := not_run(trace.profile, trace.version):
-        return f"not run: {missing}"
-    if unfit := unfit_sentence(trace):
-        return unfit
+    if missing := words.no_trace_sentence(trace):
+        return missing
     if trace.profile and trace.profile not in profiles():
         return f"no profile is called {trace.profile!r} any more; this is what it made when it was run"
     return "ended by its budget" if trace.exhausted else None

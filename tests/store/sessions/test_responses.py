@@ -8,9 +8,11 @@ import pytest
 from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry, on_sqlite, windlass
+from webapp.store.failures import scope
 from webapp.store.labels import labels
 from webapp.store.sessions import responses, session_list, sessions, turns
 from webapp.store.sessions.filters import Filters, encoded_cursor
+from webapp.store.statistics import incident, shares
 
 CASES = [
     (Filters(), [("mixed", 0), ("mixed", 1), ("mixed", 2), ("mixed", 4), ("plain", 0)]),
@@ -140,3 +142,17 @@ def test_a_cursor_of_something_else_is_refused(stored: orm.Session) -> None:
     ):
         with pytest.raises(sessions.BadCursor):
             responses.page(stored, Filters(sort="time"), after=after)
+
+
+def test_what_was_not_run_is_neither_read_nor_failed_unless_the_log_says_so(
+    bring: Bring, db: orm.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FENCEPOST_PROFILES", "mine=cmd:no-such-program")
+    error = entry("no JSON was there", "validation_error", model="m1")
+    bring(windlass("unrun", [entry(CALL, model="m1"), entry(BROKEN, model="m1"), error]), home="mine")
+    assert places(db, Filters(verdict="not_run")) == [("unrun", 0)]
+    assert places(db, Filters(failed=True)) == [("unrun", 1)]
+    (group,) = shares.groups(db, Filters(), "model")
+    assert (group["responses"], group["not_run"], group["failed"].count, group["failed"].of) == (2, 1, 1, 1)
+    assert scope.coverage(db, scope.scope(db, Filters())).not_run == 1
+    assert [series.points for series in incident.incident(db, Filters()).series] == [[(1, 1)]]

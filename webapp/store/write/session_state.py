@@ -111,7 +111,7 @@ class SessionState:
         """The derived columns of `session`."""
         tally = self.tally
         values: dict[str, Any] = {**tally.counters(), "models": list(tally.models)}
-        failing = values["failed_count"] if self.is_home_known else tally.failing_as_json()
+        failing = values["failed_count"] if self.home != UNKNOWN else tally.failing_as_json()
         values |= {"failing_count": failing, "failed": failing > 0}
         values |= {"raw_bytes": self.raw_bytes, "happened_at": self.happened_at}
         return values | {"started_at": tally.started_at, "ended_at": tally.ended_at}
@@ -123,10 +123,6 @@ class SessionState:
     def turn_id(self, ordinal: int) -> int:
         return self.session_id * TURNS_A_SESSION + ordinal
 
-    @property
-    def is_home_known(self) -> bool:
-        return self.home != UNKNOWN
-
     def _home_trace(self, placed: PlacedTurn) -> Trace | None:
         """None where home is unknown or was not run."""
         return next((trace for trace in placed.traces if trace.profile == self.home), None)
@@ -137,9 +133,9 @@ class SessionState:
         self.raw_bytes += len((turn.raw or "").encode("utf-8", "surrogatepass"))
         if placed.traces:
             home, ours = self._home_trace(placed), placed.traces[-1]
-            not_read = NOT_RUN if self.is_home_known else None
+            not_read = NOT_RUN if self.home != UNKNOWN else None
             self.tally.verdicts(placed.ordinal, not_read if home is None else home.verdict, ours.verdict)
-            if not self.is_home_known and turn.kind == "response":
+            if self.home == UNKNOWN and turn.kind == "response":
                 self.facets.text(ours.verdict)
             self.facets.response(turn.model, [digest(trace) for trace in placed.traces])
             if home is not None and home.verdict == "failed":
@@ -173,7 +169,7 @@ class SessionState:
                 self.tally.break_contract(placed.ordinal, contract.state)
                 self.failed.hold(placed, contract)
         has_failed = turn.failure is not None or (contract is not None and contract.is_broken)
-        if placed.traces and home is None and self.is_home_known and not has_failed:
+        if placed.traces and home is None and self.home != UNKNOWN and not has_failed:
             self.facets.not_run(turn.model)
         self.rules.see(turn_view(placed, home, contract))
 
