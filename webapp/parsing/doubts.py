@@ -116,11 +116,9 @@ def _may_be_of_text(raw: str, edit: Edit) -> bool:
     the string before an empty one ends in another quote (`"x', ""`).
     """
     at = edit.span.start - raw.startswith('"', edit.span.start - 1)
-    if not raw.startswith('""', at):
-        return False
     before = raw[max(0, at - 99) : at]
     is_alone = _last_quote.search(before) is not None and _both_ends.match(raw, at) is not None
-    return is_alone or before.rstrip()[-2:] == "',"
+    return is_alone or (before.rstrip()[-2:] == "'," and raw.startswith('""', at))
 
 
 _last_quote = later(r'(?:\A|[^"])"[^"]*\Z')

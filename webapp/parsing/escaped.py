@@ -92,6 +92,7 @@ _heavy = later(r'(?P<part>(?<!\\)\\\\++)(?=")')
 _twice_first = later(r'[{\[]\s*+""[^",:{}\[\]\s][^"\n]{0,80}+""\s*+[:,\]]')
 _twice = later(r'"(?P<part>")')
 """Every quote stands twice, as a field of a CSV file has it."""
+_field_end = later(r'(?<!")(?:"")*+"(?!")')
 _gemma_quote = later(r'(?P<part><\|"\|>)')
 _ENTITIES = {
     '<|"|>': '"',
@@ -110,7 +111,8 @@ def layer_at(raw: str, start: int, limit: int, failed: int) -> Layer | None:
     """The layer that lies over the value at `start`, where the decoder's failure at `failed` shows one."""
     limit = min(limit, start + LONGEST)
     if _twice_first.match(raw, start, limit):
-        return _without(raw, start, limit, _twice, "doubled_quote")
+        ends = _field_end.search(raw, start, limit)
+        return _without(raw, start, ends.end() - 1 if ends else limit, _twice, "doubled_quote")
     failing = raw[failed : failed + 2]
     if failing in ("\\n", "\\r", "\\t") and raw[failed + 1 : failed + 5] not in ("true", "null"):
         if raw[failed - 1] == '"' and not _behind_string.match(raw, failed, limit):

@@ -204,7 +204,8 @@ def holds_as_argument(raw: str, at: int, before: str) -> bool:
     is_bare = raw[at] != "{" or _bare_member.match(raw, at) is not None
     if not before.strip("( \t"):
         return is_bare and _line_above.search(raw, max(0, at - 160), at) is not None
-    may_be = raw[at - 1 : at] in ", '\"" or (raw[at - 1 : at] == "(" and is_bare)
+    is_nested = before.count("(") > before.count(")") + 1
+    may_be = raw[at - 1 : at] in ", '\"" or (raw[at - 1 : at] == "(" and (is_bare or is_nested))
     return may_be and "(" in before and _argument.search(before) is not None
 
 

@@ -35,7 +35,6 @@ def no_comma(machine: Machine, char: str) -> None:
             _insert_comma(machine)
         elif char == "{" and len(machine.frames) > 1 and machine.frames[-2].as_kind == "[":
             closers.close_missing(machine, len(machine.frames) - 1)
-            _insert_comma(machine)
         else:
             _stop(machine, char)
     elif _valued.match(raw, at, end) or (char.isalpha() and _item_follows(machine)):

@@ -118,7 +118,8 @@ _behind = {
 
 @mends(
     "stray_mark",
-    rf"(?P<scalar>{_SCALAR}(?!\.)|-?\d++\.\d++|{_WORD})(?:{MARK}|:){_END}|[*`_\\^;|~.]{{1,3}}+(?=-\d)|-(?=-\d)|<(?:[|｜][\w▁]{{1,40}}+[|｜]|/think)>|{MARK}",
+    rf"(?P<label>\d{{1,3}}[.)][ ]++(?=[\"'{{\[]))|(?P<scalar>{_SCALAR}(?!\.)|-?\d++\.\d++|{_WORD})(?:{MARK}|:){_END}"
+    rf"|[*`_\\^;|~.]{{1,3}}+(?=-\d)|-(?=-\d)|<(?:[|｜][\w▁]{{1,40}}+[|｜]|/think)>|{MARK}",
     "kcva",
     "*`_~\\^.;|#<>-0123456789tfnTFN",
     order=18,
@@ -126,9 +127,11 @@ _behind = {
     rf"|{MARK}[ ]?\n{SPACE}{SCALAR}{SPACE}[,\]]",
 )
 def stray_mark(machine: Machine, match: re.Match[str]) -> bool:
-    """Marks beside a token that belong to none, as Markdown or a slip of the model leaves them, are removed:
-    `*"a"*: 1`.
+    """Marks beside a token that belong to none, as Markdown or a slip of the model leaves them, are removed, and
+    numbers of a list: `*"a"*: 1`, `[1. "a"]`.
     """
+    if match["label"]:
+        return machine.inside == "[" and machine.state == "v" and machine.replace("stray_mark", match)
     scalar = match["scalar"]
     is_alone = not scalar and machine.inside == "[" and machine.comma < 0 and not machine.frames[-1].count
     if is_alone and _empty.match(machine.raw, match.end(), machine.end):
