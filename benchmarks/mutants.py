@@ -3,6 +3,7 @@
     pip install pytest-cov
     python -m pytest --cov=webapp --cov-context=test tests/store …          # which test runs which line
     python -m benchmarks.mutants .coverage mutants.jsonl [--count 200] [--seed 29] [--packages parsing store web]
+                                 [--tests tests/store …] [--without ids.txt]
 
 A mutant is one operator, number, condition, text, result or call of a function, changed. Functions are changed where
 they are, in a fork of a process that has collected the tests once, so that what a mutant costs is its tests; processes
@@ -10,6 +11,9 @@ which those start run the unchanged code. A mutant's tests are those whose conte
 run the fewest lines first and at most 60, until one fails; one that takes a minute of processor time counts as noticed.
 Tests of browsers and PostgreSQL are left out. Appends a line of JSON for each mutant that the file does not have: its
 place, its change, `caught`, `survived` or `not run`, and the test that noticed it.
+
+Before tests go, `--without` names a file with the beginnings of their ids, one a line. Mutants are drawn from the lines
+that these run and few others; of those that they notice, one is `caught` where another test does too, else `lost`.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ import os
 import random
 import resource
 import sqlite3
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +36,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
-MOST_TESTS, MOST_SECONDS = 60, 60
+MOST_TESTS, MOST_SECONDS, FEW = 60, 60, 10
 SWAPS: dict[type[ast.AST], Callable[[], Any]] = {
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,
@@ -185,6 +190,24 @@ class Contexts:
             self.file.execute("SELECT context_id, sum(length(numbits)) FROM line_bits GROUP BY context_id").fetchall()
         )
 
+    def hardly_run_without(self, file: str, going: tuple[str, ...]) -> set[int]:
+        """The lines of a file that tests run whose ids begin like these, and at most `FEW` others."""
+        from coverage.numbits import numbits_to_nums
+
+        rows = self.file.execute(
+            "SELECT context.context, numbits FROM line_bits JOIN context ON context.id = context_id"
+            " JOIN file ON file.id = file_id WHERE file.path LIKE ?",
+            (f"%/{file}",),
+        )
+        found = [(name.rpartition("|")[0], bits) for name, bits in rows]
+        lines = {line for name, bits in found if name.startswith(going) for line in numbits_to_nums(bits)}
+        others: dict[int, set[str]] = defaultdict(set)
+        for name, bits in found:
+            for line in [] if name.startswith(going) else lines.intersection(numbits_to_nums(bits)):
+                others[line].add(name)
+            lines -= {line for line in lines if len(others[line]) > FEW}
+        return lines
+
     def tests(self, mutant: Mutant) -> list[str]:
         """The ids of tests that run this line, first the ones that run least."""
         rows = self.file.execute(
@@ -199,21 +222,33 @@ class Contexts:
 class Plugin:
     """Runs, in place of the tests that were collected, those of each mutant in a fork."""
 
-    def __init__(self, mutants: list[Mutant], contexts: Contexts, results: Path) -> None:
-        self.mutants, self.contexts, self.results = mutants, contexts, results
+    def __init__(self, mutants: list[Mutant], contexts: Contexts, results: Path, going: tuple[str, ...]) -> None:
+        self.mutants, self.contexts, self.results, self.going = mutants, contexts, results, going
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         items = {item.nodeid: item for item in session.items}
         for mutant in self.mutants:
-            tests = [items[name] for name in self.contexts.tests(mutant) if name in items][:MOST_TESTS]
-            verdict, test = _forked(mutant, tests) if tests else ("not run", "")
+            tests = [items[name] for name in self.contexts.tests(mutant) if name in items]
+            verdict, test = self.verdict(mutant, tests)
             with self.results.open("a") as out:
                 out.write(json.dumps([mutant.file, mutant.number, mutant.line, mutant.change, verdict, test]) + "\n")
         return True
 
+    def verdict(self, mutant: Mutant, tests: list[pytest.Item]) -> tuple[str, str]:
+        """And the id of the test that noticed it; tests that are to go are asked first, and then all others."""
+        if not self.going:
+            return _forked(mutant, tests)
+        noticed = _forked(mutant, [test for test in tests if test.nodeid.startswith(self.going)])
+        if noticed[0] != "caught":
+            return noticed
+        verdict, test = _forked(mutant, [test for test in tests if not test.nodeid.startswith(self.going)])
+        return (verdict, test) if verdict == "caught" else ("lost", noticed[1])
+
 
 def _forked(mutant: Mutant, tests: list[pytest.Item]) -> tuple[str, str]:
     """The verdict on a mutant, and the id of the test that noticed it."""
+    if not (tests := tests[:MOST_TESTS]):
+        return "not run", ""
     ours, theirs = os.pipe()
     if not (child := os.fork()):
         resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
@@ -239,14 +274,22 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=29)
     parser.add_argument("--packages", nargs="+", default=["parsing", "store", "web"])
+    parser.add_argument("--tests", nargs="+", help="folders and files; those of the packages where nothing is said")
+    parser.add_argument("--without", type=Path)
     chosen = parser.parse_args()
-    mutants = random.Random(chosen.seed).sample(list(every_mutant(chosen.packages)), chosen.count)
+    contexts = Contexts(chosen.coverage)
+    going = tuple(chosen.without.read_text().splitlines()) if chosen.without else ()
+    every = list(every_mutant(chosen.packages))
+    if going:
+        lines_of = {file: contexts.hardly_run_without(file, going) for file in {mutant.file for mutant in every}}
+        every = [mutant for mutant in every if mutant.line in lines_of[mutant.file]]
+    mutants = random.Random(chosen.seed).sample(every, min(chosen.count, len(every)))
     lines = chosen.results.read_text().splitlines() if chosen.results.exists() else []
     done = {tuple(json.loads(line)[:2]) for line in lines}
     mutants = [mutant for mutant in mutants if (mutant.file, mutant.number) not in done]
-    tests = [f"tests/{package}" for package in chosen.packages]
+    tests = chosen.tests or [f"tests/{package}" for package in chosen.packages]
     options = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not browser and not postgres", *tests]
-    pytest.main(options, plugins=[Plugin(mutants, Contexts(chosen.coverage), chosen.results)])
+    pytest.main(options, plugins=[Plugin(mutants, contexts, chosen.results, going)])
 
 
 if __name__ == "__main__":
