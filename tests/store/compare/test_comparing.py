@@ -42,6 +42,7 @@ def counts(db: orm.Session, a: str, b: str, filters: Filters | None = None) -> d
     return {cell: count for cell, count in comparison.counts.items() if count}
 
 
+@on_sqlite
 def test_each_response_stands_in_one_cell(stored: orm.Session) -> None:
     expected = {"both_same": 1, "only_b": 3, "neither": 1, "not_run_a": 1}
     assert counts(stored, "direct", "fencepost") == expected
@@ -72,6 +73,7 @@ def test_different_values_and_values_too_deep_to_compare_are_cells_of_their_own(
     assert counts(stored, "direct", "fencepost") == counts(stored, "direct", "fencepost", Filters(format="windlass"))
 
 
+@on_sqlite
 def test_deleted_sessions_are_in_no_cell(stored: orm.Session) -> None:
     deletion.delete(stored, [sessions.find(stored, "s").key])
     assert counts(stored, "direct", "fencepost") == {"not_run_a": 1}
@@ -93,6 +95,7 @@ def test_the_pages_of_the_cells_hold_what_the_matrix_counts(stored: orm.Session)
         listing.page(stored, "direct", "fencepost", "nothing", Filters())
 
 
+@on_sqlite
 def test_pages_follow_each_other_and_say_where_grouping_ended(
     stored: orm.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,6 +95,7 @@ def test_what_one_profile_fixes_and_breaks_against_another(labelled: orm.Session
     assert [line.labelled.turn.position for line in back["broken"]] == [1] and back["same"] == 5
 
 
+@on_sqlite
 def test_what_is_kept_follows_the_labels(labelled: orm.Session) -> None:
     """A changed value, a removed label, a settled dispute, a renamed cause: each counts at the next look."""
     scoreboard.board(labelled)
@@ -177,6 +178,7 @@ def test_wilsons_interval_is_that_of_the_textbook() -> None:
     assert rate("", 0, 0).interval is None and rate("", 0, 0).share is None
 
 
+@on_sqlite
 def test_labels_of_a_deleted_session_are_not_counted(labelled: orm.Session) -> None:
     deletion.delete(labelled, [sessions.find(labelled, "s").key])
     assert scoreboard.board(labelled).compared == 0

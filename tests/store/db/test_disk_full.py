@@ -70,8 +70,7 @@ def fill(settings: Settings, most: int, how: str, dump: Path) -> tuple[int, str]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limits on a file's size")
-@pytest.mark.parametrize("how", ["ingest", "job"])
-@pytest.mark.parametrize(("room", "sessions"), [(70_000, 18), (800_000, 30)])
+@pytest.mark.parametrize(("room", "sessions", "how"), [(70_000, 18, "job"), (800_000, 30, "ingest")])
 def test_no_room_while_a_dump_is_read(limited: Settings, tmp_path: Path, room: int, sessions: int, how: str) -> None:
     """No room for the spool, and room for that but not for the database."""
     dump = tmp_path / "big.jsonl"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sqlalchemy.dialects import sqlite
 
@@ -43,13 +43,10 @@ def test_what_goes_in_comes_out(connection: sa.Connection) -> None:
     time = datetime(2020, 1, 1, 12, tzinfo=timezone(timedelta(hours=2)))
     value = {"a": [1, 10**40, -0.0, None, "\0\ud800"], "": float("inf")}
     connection.execute(table.insert(), {"text": "a\0\ud800😀", "value": value, "name": "a\0\ud800é", "time": time})
-    (row,) = connection.execute(sa.select(table)).all()
+    row = connection.execute(sa.select(table)).one()
     assert (row.text, row.value, row.name) == ("a\0\ud800😀", value, "a\ufffd\ufffdé")
     assert row.time == time and row.time.tzinfo is UTC
-
-
-def test_not_a_number_survives(connection: sa.Connection) -> None:
-    connection.execute(table.insert(), {"value": [float("nan")]})
+    connection.execute(sa.update(table).values(value=[float("nan")]))
     assert math.isnan(connection.scalars(sa.select(table.c.value)).one()[0])
 
 
@@ -61,6 +58,7 @@ def test_a_short_text_is_short_and_can_be_stored(text: str, length: int) -> None
     assert kept.encode().decode() == kept
 
 
+@settings(max_examples=30)
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists))
 @example([[float("nan")] * 100, {"content": "\x00\ud83d" * 200, "n": [float("inf"), -0.0, 10**400]}, "\ud800 alone"])
 @example(functools.reduce(lambda inner, _: [inner], range(200), 0))
@@ -93,16 +91,13 @@ def test_an_entry_is_kept_without_its_text_and_hashed_with_it(word: str, beside:
 PROSE = "Thé agent reads a file and then runs code. " * 40
 
 
-@pytest.mark.parametrize("text", ["", "short", PROSE, PROSE * 50, "\ud800\0" * 400, None])
-def test_a_text_comes_back_with_its_beginning_and_its_length(connection: sa.Connection, text: str | None) -> None:
-    connection.execute(table.insert(), {"packed": text})
-    whole, head, length = connection.execute(
-        sa.select(table.c.packed, types.head(table.c.packed, 50), types.Length(table.c.packed))
-    ).one()
-    expected = None if text is None else text.encode("utf-8", "surrogatepass")
-    assert whole == text
-    assert head == (None if expected is None else expected[:50])
-    assert length == (None if expected is None else len(expected))
+def test_texts_come_back_with_their_beginning_and_length(connection: sa.Connection) -> None:
+    texts = ["", "short", PROSE, PROSE * 50, "\ud800\0" * 400]
+    connection.execute(table.insert(), [{"packed": text} for text in [*texts, None]])
+    query = sa.select(table.c.packed, types.head(table.c.packed, 50), types.Length(table.c.packed))
+    found = connection.execute(query.order_by(table.c.id)).all()
+    expected = [(text, text.encode("utf-8", "surrogatepass")) for text in texts]
+    assert found == [*((text, data[:50], len(data)) for text, data in expected), (None, None, None)]
 
 
 def test_prose_is_packed_and_a_long_text_stays_plain(connection: sa.Connection) -> None:

@@ -50,6 +50,7 @@ def by_key(db: orm.Session, **filters: Any) -> dict[str, GroupLine]:
     return {line.key: line for line in groups.page(db, Filters(**filters), now=NOW).groups}
 
 
+@on_sqlite
 def test_nothing_is_new_in_a_first_import_but_what_came_late(bring: Bring, db: orm.Session) -> None:
     first = [response(f"s{ago}", ago * HOURS, COMMA) for ago in range(20, 0, -1)]
     bring(lines(*first, response("early", 19.5 * HOURS, FENCED)))
@@ -62,12 +63,14 @@ def test_nothing_is_new_in_a_first_import_but_what_came_late(bring: Bring, db: o
     assert late.title == "extra closing bracket — alone"
 
 
+@on_sqlite
 def test_a_session_dated_ahead_hides_nothing_that_is_new(bring: Bring, db: orm.Session) -> None:
     ahead, late = response("ahead", -9999 * DAYS, "{}"), response("late", HOURS, COMMA)
     bring(lines(response("first", 9 * DAYS, "{}"), ahead, late))
     assert groups.page(db, Filters(), now=NOW).new == 1
 
 
+@on_sqlite
 @pytest.mark.usefixtures("stored")
 def test_states(db: orm.Session) -> None:
     def state(key: str) -> tuple[str, str | None]:

@@ -1,4 +1,4 @@
-"""Stores of files of every kind that is tested: the data folder, and fsspec's file, memory and S3."""
+"""Stores of files of every kind that is tested: the data folder, and fsspec's file and S3."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from webapp.config import Settings
 
-KINDS = ("data", "file", "memory", "s3")
+KINDS = ("data", "file", "s3")
 
 
 @pytest.fixture(scope="session")
@@ -45,7 +45,7 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytes
         bucket = f"bucket-{tmp_path.name.replace('_', '-').lower()}"[:63].strip("-")
         s3fs.S3FileSystem().mkdir(bucket)
         return f"s3://{bucket}/fencepost"
-    return f"file://{tmp_path / 'shared'}" if request.param == "file" else f"memory://{tmp_path.name}"
+    return f"file://{tmp_path / 'shared'}"
 
 
 @pytest.fixture

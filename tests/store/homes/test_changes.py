@@ -199,6 +199,7 @@ def test_the_same_file_again_with_a_home_gives_it(bring_unknown: Bring, engine: 
         assert connection.scalars(sa.select(Session.home_profile).distinct()).all() == ["direct"]
 
 
+@on_sqlite
 def test_a_failure_that_the_dump_records_counts_under_an_unknown_home(bring_unknown: Bring, db: orm.Session) -> None:
     entries = [entry(BROKEN, model="m"), entry("That is no JSON.", "validation_error")]
     bring_unknown(windlass("s", entries))

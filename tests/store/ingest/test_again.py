@@ -130,6 +130,7 @@ def test_one_entry_that_now_gives_two_turns_is_another_reading(bring_records: Br
     assert again(old.dump.id, START, two[0]).created is False
 
 
+@on_sqlite
 def test_a_dump_that_holds_more_now_grows_its_session(
     bring_records: BringRecords, again: Again, db: orm.Session
 ) -> None:
@@ -139,6 +140,7 @@ def test_a_dump_that_holds_more_now_grows_its_session(
     assert sessions.find(db, "s").failed_count == 1
 
 
+@on_sqlite
 def test_a_session_that_grew_dump_by_dump_is_left_alone(bring: Bring, again: Again, db: orm.Session) -> None:
     """What only a later twin knew was put to the turns that were stored before the twin came."""
     entries = [

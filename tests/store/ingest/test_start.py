@@ -58,6 +58,7 @@ def test_where_ours_is_the_home_profile_there_is_one_parse(bring_records: BringR
     assert [parse.profile for parse in db.scalars(sa.select(Parse))] == ["fencepost"]
 
 
+@on_sqlite
 def test_a_turn_keeps_what_its_entry_said(bring: Bring, db: orm.Session) -> None:
     came = entry(CALL, model="m1", phase_name="plan", sounding_index=2, timestamp=1.7e9, tokens_in=5, cost=0.5, odd=[1])
     bring(windlass("s1", [came]))
@@ -119,6 +120,7 @@ def test_all_problems_are_counted_and_the_first_are_kept(bring_records: BringRec
     assert (done.dump.problem_count, len(done.problems), len(done.dump.problems)) == (1000, 200, 50)
 
 
+@on_sqlite
 def test_a_dump_that_breaks_off_keeps_what_came(bring_records: BringRecords, db: orm.Session) -> None:
     start = SessionStart("s", "made-up")
     with pytest.raises(BadDump):
@@ -146,6 +148,7 @@ def test_the_same_bytes_after_a_failure_are_tried_again(
     assert count(db, Dump) == 1
 
 
+@on_sqlite
 def test_times_and_order_of_a_session(bring: Bring, db: orm.Session) -> None:
     bring(windlass("s1", [entry("a", timestamp=200.0), entry("b", timestamp=100.0)]))
     session = sessions.find(db, "s1")

@@ -187,6 +187,7 @@ def test_a_worker_that_is_to_end_leaves_the_export_to_the_next(
     assert len(names(content(settings, find(engine, number)))) == len(HOSTILE)
 
 
+@on_sqlite
 def test_an_import_that_comes_meanwhile_is_done_first(
     engine: sa.Engine, settings: Settings, hostile: None, between: Between, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -288,6 +289,7 @@ def make(engine: sa.Engine, settings: Settings, bring: Bring) -> Make:
     return lambda: exported(engine, settings, ALL)
 
 
+@on_sqlite
 def test_removing_an_export_leaves_the_file_of_another(engine: sa.Engine, settings: Settings, make: Make) -> None:
     first, second = make(), make()
     assert export_jobs.remove(engine, settings, first)
@@ -298,6 +300,7 @@ def test_removing_an_export_leaves_the_file_of_another(engine: sa.Engine, settin
         content(settings, find(engine, second.id))
 
 
+@on_sqlite
 def test_a_file_that_no_export_names_goes_after_a_day(engine: sa.Engine, settings: Settings, make: Make) -> None:
     make()
     folder = settings.data / export_jobs.FOLDER
@@ -329,6 +332,7 @@ def test_an_export_written_before_names_had_numbers_keeps_its_file(
     assert export_jobs.remove(engine, settings, job) and files(settings) == []
 
 
+@on_sqlite
 def test_a_file_that_somebody_removed_is_said(engine: sa.Engine, settings: Settings, make: Make) -> None:
     job = make()
     file_store(settings).remove(files(settings)[0])

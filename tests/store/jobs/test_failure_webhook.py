@@ -108,6 +108,7 @@ def test_an_answer_that_is_no_http_is_a_failed_try(
     assert "1 not delivered yet (no answer: this is no HTTP" in (failure_webhook.trouble(engine, told) or "")
 
 
+@on_sqlite
 @pytest.mark.usefixtures("begun")
 def test_what_was_taken_is_written_down_before_the_next_is_sent(
     bring: Bring, engine: sa.Engine, settings: Settings, receiver: Receiver, monkeypatch: pytest.MonkeyPatch

@@ -195,6 +195,7 @@ def test_a_worker_killed_in_any_phase_loses_nothing(
     assert [name for name in left(settings) if not name.startswith(("spool-", "keep-"))] == []
 
 
+@on_sqlite
 @pytest.mark.parametrize("place", ["webapp.store.derive settle 2", PHASES["end"]])
 def test_what_a_killed_worker_stored_is_derived_and_counted_before_it_is_done(
     place: str, engine: sa.Engine, settings: Settings, make: Make, find: Find, db: orm.Session

@@ -139,6 +139,7 @@ def test_a_killed_replay_is_begun_again_by_the_next_worker(
     assert counted(db) == {"s1": 3, "s2": 1, "long": 30} and parsed(db) == 34
 
 
+@on_sqlite
 def test_what_was_parsed_before_a_kill_is_counted(
     bring: Bring, engine: sa.Engine, settings: Settings, db: orm.Session
 ) -> None:
@@ -179,6 +180,7 @@ def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stored_turns, "_next_turns", stored_turns._next_turns.limit(3))
 
 
+@on_sqlite
 def test_a_cancelled_run_stops_counted_and_goes_on_later(
     bring: Bring, few_at_once: None, engine: sa.Engine, settings: Settings, db: orm.Session
 ) -> None:

@@ -14,7 +14,7 @@ from sqlalchemy import orm
 
 from tests.forking import ForkedProcess
 from tests.store.jobs import workers
-from tests.store.made import CALL, entry
+from tests.store.made import CALL, entry, on_sqlite
 from tests.until import until
 from webapp.config import BadSetting, Settings
 from webapp.store import tasks
@@ -44,6 +44,7 @@ def test_a_task_that_a_worker_has_is_nobody_elses(engine: sa.Engine, settings: S
     assert [(task.state, task.tries) for task in every(engine)] == [("done", 1)]
 
 
+@on_sqlite
 def test_kinds_are_done_in_their_order(engine: sa.Engine, settings: Settings) -> None:
     numbers = {kind: tasks.make(engine, kind, {}) for kind in reversed(tasks.KINDS)}
     assert list(tasks.free(engine, settings)) == [numbers[kind] for kind in tasks.KINDS]
@@ -65,6 +66,7 @@ def test_what_was_cancelled_ends_no_other_way(engine: sa.Engine, settings: Setti
     )
 
 
+@on_sqlite
 def test_a_commands_own_task_is_interrupted_with_it(engine: sa.Engine, settings: Settings) -> None:
     with pytest.raises(KeyboardInterrupt), tasks.done_here(engine, settings, tasks.PRUNE, {}) as task:
         assert not list(tasks.free(engine, settings))

@@ -214,6 +214,7 @@ def test_final_is_the_settled_the_agreed_or_the_only_label(turn: Turn, db: orm.S
     assert [event.action for event in label_content.of_turn(db, turn.id)[:2]] == ["unsettled", "settled"]
 
 
+@on_sqlite
 def test_every_final_label_is_gone_through(bring: Bring, db: orm.Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settling, "_AT_ONCE", 4)
     bring(windlass("many", [entry(f"{{{number}") for number in range(10)]))

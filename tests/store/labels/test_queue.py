@@ -43,6 +43,7 @@ def stored(bring: Bring) -> None:
     bring(windlass("new", [entry(FOUR.format("a", 22)), entry(FOUR.format("b", 1))]))
 
 
+@on_sqlite
 def test_the_failed_are_queued_session_by_session(stored: None, db: orm.Session) -> None:
     found = raws(db, Spec("failed"))
     assert found == [FOUR.format("a", 22), FOUR.format("b", 1), FOUR.format("a", 1)]
@@ -100,6 +101,7 @@ def test_a_sample_that_was_drawn_stays_and_each_seed_gives_another(stored: None,
     assert len(raws(db, Spec("sample", 1000, 1))) == 6
 
 
+@on_sqlite
 def test_what_no_model_wrote_is_in_no_sample(bring: Bring, db: orm.Session) -> None:
     for number in range(6):
         bring(windlass(f"s{number}", [entry("go", "turn_input")] * 3 + [entry(f"r{number}-{n}") for n in range(10)]))

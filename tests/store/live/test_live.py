@@ -69,6 +69,7 @@ def test_many_new_sessions_come_together(gate: Gate, db: orm.Session, monkeypatc
     assert db.scalars(sa.select(Session.entry_count)).all() == [2] * 7
 
 
+@on_sqlite
 def test_a_session_that_a_later_span_names_is_found_by_its_name(gate: Gate, db: orm.Session) -> None:
     unnamed = numbered(0)
     unnamed["attributes"] = [pair for pair in unnamed["attributes"] if pair["key"] != "gen_ai.conversation.id"]

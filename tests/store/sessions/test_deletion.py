@@ -91,6 +91,7 @@ def test_purged_ones_are_gone_for_good(two: list[str], engine: sa.Engine, db: or
     assert ids(db, Filters(q="run_code")) == ["one"]
 
 
+@on_sqlite
 def test_what_is_written_after_a_purge_is_seen(
     two: list[str], bring: Bring, engine: sa.Engine, db: orm.Session
 ) -> None:
@@ -104,6 +105,7 @@ def test_what_is_written_after_a_purge_is_seen(
     assert ids(db) == ["one", "three"]
 
 
+@on_sqlite
 def test_labels_are_never_lost(two: list[str], engine: sa.Engine, db: orm.Session) -> None:
     labels.put(db, turns.find(db, sessions.find(db, "one"), 0).turn, author="ann", judgement="missed")
     deletion.delete(db, two)

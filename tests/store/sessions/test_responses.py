@@ -93,13 +93,6 @@ def test_a_line_says_what_came_of_a_response(stored: orm.Session) -> None:
     assert broken.failed and broken.rescued and broken.preview == BROKEN and broken.length == len(BROKEN)
 
 
-@on_sqlite
-def test_a_profile_that_was_not_run_is_no_empty_list(stored: orm.Session) -> None:
-    page = responses.page(stored, Filters(verdict="failed", under="langchain"))
-    assert page.total == 0 and page.coverage is not None
-    assert (page.coverage.run, page.coverage.of, page.coverage.is_whole) == (0, 5, False)
-
-
 def walk(db: orm.Session, filters: Filters, limit: int) -> list[tuple[str, int]]:
     walked, after = [], None
     while True:

@@ -19,6 +19,7 @@ from webapp.store.sessions import debugger_queries, dumps, session_list, session
 from webapp.store.sessions.filters import JUDGEMENTS, BadFilter, Filters, decoded_cursor, of_parameters
 
 
+@on_sqlite
 def test_a_made_up_cursor_is_refused(db: orm.Session) -> None:
     for after in [
         "",
@@ -39,6 +40,7 @@ def test_no_cursor_at_all_breaks_it(after: str) -> None:
         return
 
 
+@on_sqlite
 def test_an_id_goes_before_a_key(bring: Bring, db: orm.Session) -> None:
     key = bring(windlass("one", [entry("1")])).keys[0]
     bring(windlass(key, [entry("2")]))
@@ -57,6 +59,7 @@ def test_no_such_dump(db: orm.Session) -> None:
             dumps.find(db, ident)
 
 
+@on_sqlite
 def test_a_dump_of_many_sessions_names_the_first(bring: Bring) -> None:
     entries = [entry("x", session_id=f"s{number:02}", timestamp=1.0) for number in range(30)]
     done = bring("\n".join(json.dumps(one) for one in entries).encode(), filename="many.jsonl")
@@ -64,11 +67,13 @@ def test_a_dump_of_many_sessions_names_the_first(bring: Bring) -> None:
     assert [link.external_id for link in done.dump.sessions] == [f"s{number:02}" for number in range(20)]
 
 
+@on_sqlite
 def test_a_query_has_an_end(db: orm.Session) -> None:
     with pytest.raises(session_list.BadView, match="at most 4000"):
         session_list.save_view(db, "long", "x" * 4001, author="ann")
 
 
+@on_sqlite
 def test_there_are_not_too_many(db: orm.Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_list, "MOST_VIEWS", 1)
     session_list.save_view(db, "one", "a=1", author="ann")
@@ -98,15 +103,6 @@ def test_two_sessions_part_where_a_text_differs_or_one_ends(db: orm.Session, bri
     assert sessions.parting(db, a, c) == sessions.Parting(1, 1, None)
     assert sessions.parting(db, c, a) == sessions.Parting(1, None, 1)
     assert sessions.parting(db, a, d) == sessions.Parting(2, None, None)
-
-
-def test_parameters_and_back() -> None:
-    given = {"failed": "1", "verdict": "none", "under": "fencepost", "failures": "3", "sort": "time", "x": "y"}
-    filters = of_parameters(given)
-    assert filters == Filters(failed=True, verdict="none", under="fencepost", failures=3, sort="time")
-    assert {name: str(value) for name, value in filters.active().items()} == {
-        k: v for k, v in given.items() if k != "x"
-    }
 
 
 def test_a_day_holds_its_end() -> None:
@@ -186,6 +182,7 @@ def ids(page: session_list.Page) -> list[str]:
     return [line.external_id for line in page.sessions]
 
 
+@on_sqlite
 def test_the_newest_matches_come_first_in_context(nine: None, db: orm.Session) -> None:
     page = session_list.page(db, Filters(q="zebra"), limit=4)
     assert ids(page) == ["s8", "s7", "s6", "s5"]

@@ -59,13 +59,6 @@ def test_a_line_shows_ones_own_judgement_and_of_others_only_that_they_judged(ses
         assert [line.judgement for line in lines] == [None, None, said, None, None, None]
 
 
-@on_sqlite
-def test_no_turn_there(session: Session, db: orm.Session) -> None:
-    for position in [-1, 6, 2**40, 2**70]:
-        with pytest.raises(turns.NoSuchTurn):
-            turns.find(db, session, position)
-
-
 def test_neighbours(session: Session, db: orm.Session) -> None:
     for position, expected in [
         (0, (None, 1, None, 2)),
