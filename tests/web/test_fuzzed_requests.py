@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks import fuzz_requests
 
-COUNT = 300
+COUNT = 150
 
 
 def test_none_is_answered_with_500(tmp_path: Path) -> None:

@@ -219,11 +219,6 @@ def test_the_api_changes_one_session(client: FlaskClient, app: Flask, brought: d
     assert client.put("/api/session/one/home", json={"home": None}).json["session"]["home_source"] == "declined"
 
 
-def test_the_api_says_what_would_fail(client: FlaskClient, counted: None) -> None:
-    answer = client.get("/api/session/one/home").json
-    assert (answer["home"], answer["would_fail"]["direct"], answer["would_fail"]["fencepost"]) == ("unknown", 1, 0)
-
-
 def test_the_api_refuses_what_is_no_parser(client: FlaskClient, brought: dict[str, Any]) -> None:
     for body in [{}, [], {"home": 1}, {"home": "no-such"}]:
         answer = client.put("/api/session/one/home", json=body)

@@ -223,14 +223,13 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_no_route_grows(server: Server, every_route: list[tuple[str, str]], name: str) -> None:
-    """JSON and protobuf at each route that programs call; forms, which pages alone read, one of four at each page.
-
-    Where pages take files, all of them.
-    """
+    """JSON and protobuf at routes of programs, forms at pages: one of four at each, and all where bodies are read."""
     kind, make = PLAIN[name]
     turn, is_form = list(PLAIN).index(name), kind in (FORM, MULTIPART)
     for number, (method, path) in enumerate(every_route):
-        is_asked = path.startswith(("/api/", "/v1/")) != is_form and (not is_form or (number + turn) % 4 == 0)
+        is_asked = path.startswith(("/api/", "/v1/")) != is_form and (
+            (number + turn) % 4 == 0 or method == "PUT" or path.startswith(("/api/dumps", "/v1/"))
+        )
         if not is_asked and not path.startswith("/dumps"):
             continue
         content = make(MEGABYTE // SHARE)

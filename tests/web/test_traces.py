@@ -200,7 +200,7 @@ def test_protobuf_and_gzip(client: FlaskClient, stored: Any) -> None:
         (b"{}", {"Content-Type": "text/plain"}, 415),
         (b"{}", {"Content-Type": "application/json", "Content-Encoding": "br"}, 415),
         (b"\x1f\x8bnothing", {"Content-Type": "application/json", "Content-Encoding": "gzip"}, 400),
-        (gzip.compress(b" " * 70_000_000), {"Content-Type": "application/json", "Content-Encoding": "gzip"}, 413),
+        (70 * gzip.compress(b" " * 1_000_000), {"Content-Type": "application/json", "Content-Encoding": "gzip"}, 413),
     ],
 )
 def test_what_can_never_be_taken(client: FlaskClient, body: bytes, head: dict[str, str], status: int) -> None:
