@@ -17,7 +17,8 @@ them at least, `around` by what they stand in; one of its `hints` is in its text
 `sort` orders a session's entries by time; consecutive ones that pass the first tests of `runs` and are equal in what
 its third part leads to are one, whatever passes its last between them; the `first` says a title, or which parser the
 program has. Ids that are `hex` may be base64. Of its `rules`, or those of the format that they name, the first whose
-`when` holds says what an entry is; those with `go_on` let others follow (`declared_rules`, `declared_pieces`).
+`when` holds says what an entry is; those with `go_on` let others follow (`declared_rules`, `declared_pieces`). Where
+events repeat calls that answers hold there are `echoes`, and the rule of such an event is an `echo`.
 """
 
 from __future__ import annotations

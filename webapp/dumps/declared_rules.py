@@ -80,7 +80,9 @@ def ruled(
             if "for" in rule
             else _turns(rule, entry, spec, role, conversation)
         )
-        turns += _with(texts, rule, entry, role, conversation)
+        texts = _with(texts, rule, entry, role, conversation)
+        is_told = "echoes" in spec and "for" not in rule
+        turns += _without_echo(texts, bool(rule.get("echo")), conversation) if is_told else texts
         if not rule.get("go_on"):
             break
     return turns
@@ -119,7 +121,6 @@ def _with(
     """The turns of a rule with what it says of all of them, or of one."""
     if "once" in rule and turns and all(turn.raw in conversation.said for turn in turns):
         turns = event_turns(text(at(entry, rule["once"])[0]), turns[0].raw) if rule["once"] else []
-    turns = turns if "for" in rule else _without_echo(turns, bool(rule.get("echo")), conversation)
     turns = _stopped(turns, at(entry, rule.get("stop"))[0])
     turns = each_with(turns, sounding=rule.get("sounding"), failure=text(at(entry, rule.get("failure"))[0]))
     if "asked" in rule or "answered" in rule:

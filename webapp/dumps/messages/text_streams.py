@@ -115,7 +115,7 @@ _LEAST = 2
 
 def plain_stream(written: str) -> str | None:
     """The text that the data of server-sent events add up to, where these are no JSON, as Replicate's; else None."""
-    if _EVENT.sub("", written).strip():
+    if not _EVENT.match(written.lstrip()) or _EVENT.sub("", written).strip():
         return None
     by_name: dict[str, list[str]] = defaultdict(list)
     for event in _EVENT.findall(written):
