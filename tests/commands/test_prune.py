@@ -62,6 +62,13 @@ def test_failed_sessions_can_stay(run: Run, tmp_path: Path) -> None:
     assert sessions(tmp_path) == {"failing", "labelled", "young"}
 
 
+def test_those_whose_parser_was_not_run_stay_with_the_failed_ones(run: Run, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "data" / "fencepost.sqlite3")) as connection, connection:
+        connection.execute("UPDATE session SET strip = 'x' WHERE external_id = CAST('plain' AS BLOB)")
+    dry = json.loads(run("prune", "--older-than", "90d", "--keep", "failed", "--dry-run", "--json").stdout)
+    assert (dry["counts"]["sessions"], dry["counts"]["failed"]) == (0, 2)
+
+
 def test_a_session_that_grew_lately_by_an_import_is_not_old(run: Run, tmp_path: Path) -> None:
     grown = dump(tmp_path / "grown.json", "plain", "{}", '{"n": 2}')
     assert run("ingest", "--home", "direct", str(grown)).stdout.count("1 session") == 1

@@ -18,6 +18,7 @@ from webapp.store.models import Dump, DumpSession, Session, Task
 from webapp.store.sessions import deletion
 from webapp.store.tasks import PRUNE
 from webapp.store.write.rows import remove_unused_declarations
+from webapp.store.write.tally import LETTERS, NOT_RUN
 
 _AT_ONCE = 200
 """sessions that are hidden together before they are removed one by one"""
@@ -89,7 +90,9 @@ def _goes(*, keep_failed: bool) -> sa.ColumnElement[bool]:
 
 
 def _stays_failed(*, keep_failed: bool) -> sa.ColumnElement[bool]:
-    return sa.and_(~_has_labels, Session.failed_count > 0) if keep_failed else sa.false()
+    """Also those that may have failed, since their parser was not run."""
+    may_have = sa.or_(Session.failed_count > 0, Session.strip.contains(LETTERS[NOT_RUN]))
+    return sa.and_(~_has_labels, may_have) if keep_failed else sa.false()
 
 
 def _old(before: datetime) -> sa.ColumnElement[bool]:
