@@ -114,6 +114,7 @@ def test_a_session_whose_parser_cannot_be_started_has_not_failed_and_not_been_re
     assert grouped.count(">not run</td>") == 2 and "0 %" not in grouped
     incidents = client.get("/").text
     assert "was not run on 2 responses" in incidents and "Your parser read every one" not in incidents
+    assert ">not run</td>" in client.get("/dumps/1").text
     turn = client.get("/api/session/s/turns/0").json
     assert "no-such-program" in turn["not_run"]
 

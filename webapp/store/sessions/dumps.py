@@ -13,6 +13,7 @@ from webapp.refusals import NotThere
 from webapp.store.db.ids import batched
 from webapp.store.models import ANSWERS_MISSING, Dump, DumpSession, Session
 from webapp.store.sessions.where import id_of
+from webapp.store.write.tally import LETTERS, NOT_RUN
 
 MOST_PROBLEMS = 50
 MOST_SESSIONS = 20
@@ -39,6 +40,7 @@ def sessions_of(db: orm.Session, dump_id: int, *, after: int = 0, limit: int = 1
         sa.select(
             *(Session.id, Session.key, Session.external_id, Session.newest, Session.revision),
             *(Session.turn_count, Session.failed_count, DumpSession.new_turns, Session.home_profile),
+            Session.strip.contains(LETTERS[NOT_RUN]).label("not_run_count"),
         )
         .join(DumpSession, DumpSession.session_id == Session.id)
         .where(DumpSession.dump_id == dump_id, Session.deleted_at.is_(None), Session.id > after)
