@@ -166,3 +166,57 @@ def test_order_problems_and_far_answers():
     found = list(with_call_failures(turns))
     assert found == turns
     assert next(turn.failure for turn in with_call_failures(talk('{"a" 1}', SAID, between=LOOKAHEAD - 2))) == SAID
+
+
+BEGUN = {
+    "chat": 'data: {"id":"c","object":"chat.completion.chunk","choices":'
+    '[{"index":0,"delta":{"role":"assistant","content":"It be"},"finish_reason":null}]}',
+    "anthropic": 'data: {"type":"message_start","message":{"id":"m","content":[],"stop_reason":null}}'
+    '\n\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"It be"}}',
+    "gemini": 'data: {"candidates": [{"content": {"role": "model", "parts": [{"text": "It be"}]}}]}',
+    "ollama": '{"model":"m","message":{"role":"assistant","content":"It be"},"done":false}',
+    "bedrock": '{"messageStart":{"role":"assistant"}}\n'
+    '{"contentBlockDelta":{"contentBlockIndex":0,"delta":{"text":"It be"}}}',
+}
+ENDED = {
+    "chat": "data: [DONE]",
+    "anthropic": 'data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}',
+    "gemini": 'data: {"candidates": [{"content": {"role": "model", "parts": []}, "finishReason": "STOP"}]}',
+    "ollama": '{"model":"m","message":{"role":"assistant","content":""},"done":true}',
+    "bedrock": '{"messageStop":{"stopReason":"end_turn"}}',
+}
+
+
+def answered(tmp_path: Path, request: Any, response: str) -> Turn:
+    """The one answer that a recorded exchange comes to."""
+    asked = {"messages": [{"role": "user", "content": "go"}], **request}
+    log = tmp_path / "log.jsonl"
+    log.write_text(
+        json.dumps({"method": "POST", "uri": "https://h/v1/chat", "request": asked, "response_text": response})
+    )
+    (turn,) = (record for record in read(log, log.name) if isinstance(record, Turn) and record.kind == "response")
+    return turn
+
+
+@pytest.mark.parametrize("dialect", BEGUN)
+def test_a_stream_that_ends_before_its_answer_is_dropped(tmp_path, dialect):
+    turn = answered(tmp_path, {}, BEGUN[dialect] + "\n\n")
+    assert turn.raw == "It be" and turn.stop is not None and turn.stop.reason == "dropped"
+    whole_turn = answered(tmp_path, {}, f"{BEGUN[dialect]}\n\n{ENDED[dialect]}\n\n")
+    assert whole_turn.stop is None or whole_turn.stop.reason == "complete"
+
+
+@pytest.mark.parametrize(
+    ("request_", "model"),
+    [
+        ({"model": "gpt-4o"}, "gpt-4o"),
+        ({"model": "gpt-5.4"}, None),
+        ({"model": "GPT"}, None),
+        ({"model": "gpt-4o", "models": ["gpt-4o", "gpt-5.4"]}, None),
+        ({}, None),
+    ],
+)
+def test_who_was_asked_is_kept_where_another_answers(tmp_path, request_, model):
+    message = {"role": "assistant", "content": "Hello."}
+    body = {"object": "chat.completion", "model": "gpt-5.4-mini", "choices": [{"message": message}]}
+    assert (answered(tmp_path, request_, json.dumps(body)).declared or {}).get("model") == model

@@ -72,10 +72,11 @@ def declared_in(holder: Any, depth: int = _DEPTH) -> Declared | None:
     return declared or None
 
 
-def with_model(declared: Declared | None, request: Any, asked: str | None, answered: str | None) -> Declared | None:
-    """`declared` with the model that was `asked`, where its answer names another and the request allows no others."""
+def with_model(declared: Declared | None, request: Any, answered: str | None) -> Declared | None:
+    """`declared` with the model that the request names, where its answer names another and it allows no others."""
+    asked = first_text(request, "model", "modelId") or ""
     is_same = not asked or not answered or answered.lower().startswith(asked.lower())
-    if is_same or any(as_object(request).get(key) for key in ("models", "fallbacks")):
+    if is_same or any(request.get(key) for key in ("models", "fallbacks")):
         return declared
     return {**(declared or {}), "model": asked}
 

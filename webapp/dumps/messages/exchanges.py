@@ -57,8 +57,7 @@ def exchange(request: Any, response: Any, conversation: Conversation) -> list[Tu
     conversation.model = first_text(first, *MODELS) or first_text(request, *MODELS) or conversation.model
     if isinstance(request, dict) and request:
         declared = conversation.declared_beside or declared_in(request)
-        asked, answered = first_text(request, *MODELS), first_text(first, *MODELS)
-        conversation.declares(with_model(declared, request, asked, answered))
+        conversation.declares(with_model(declared, request, first_text(first, *MODELS)))
     elif request is None and as_object(first).get("object") == "response":  # it tells what it was asked for
         conversation.declares(declared_in(first))
     conversation.hosts = [*hosts_of(first), *hosts_of(request)]

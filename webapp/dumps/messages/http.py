@@ -121,11 +121,9 @@ def speaks_of_models(http: HttpExchange) -> bool:
     return has_question and not (isinstance(response, dict) and "data" in response)
 
 
-def stream_faults(body: Any) -> tuple[list[str], int]:
+def stream_faults(body: str) -> tuple[list[str], int]:
     """Errors that a stream's events tell, and how many of its `data:` lines with an object cannot be read."""
     errors, damaged = list[str](), 0
-    if not isinstance(body, str) or len(body) > MOST_STREAM:
-        return errors, damaged
     for match in _LINE.finditer(body):
         value = json_or_none(match[1])
         damaged += value is None and body.lstrip()[:1] not in ("{", "[")
@@ -138,10 +136,8 @@ def stream_faults(body: Any) -> tuple[list[str], int]:
     return errors, damaged
 
 
-def ends_early(body: Any) -> bool:
+def ends_early(body: str) -> bool:
     """Whether a stream begins an answer and says neither that it ends nor why not."""
-    if not isinstance(body, str) or len(body) > MOST_STREAM:
-        return False
     several = answers([event for _, event in chunks(body)]) if len(set(_IDENT.findall(body))) > 1 else []
     if len(several) > 1:
         return not all(any(is_end(event) or event.get("error") for event in answer.events) for answer in several)
@@ -181,10 +177,11 @@ def http_turns(http: HttpExchange, conversation: Conversation) -> list[Turn]:
         conversation.notes.append(f"a model was asked, and the response {lost}")
     if isinstance(http.status, int) and http.status >= 400:
         conversation.notes.clear()
-    errors, damaged = stream_faults(http.response) if response is not http.response else ([], 0)
+    is_stream = isinstance(http.response, str) and len(http.response) <= MOST_STREAM and response is not http.response
+    errors, damaged = stream_faults(http.response) if is_stream else ([], 0)
     if damaged and (response is not None or not _asks(request)):
         conversation.notes.append(f"{damaged} lines of the stream are cut or damaged; the others were read")
-    if response not in (None, http.response) and ends_early(http.response):
+    if is_stream and response is not None and ends_early(http.response):
         conversation.notes.append("the stream ends before its answer does; what came of it was read")
         turns = _dropped(turns)
     if not isinstance(http.status, int) or http.status < 400:

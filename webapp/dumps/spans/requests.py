@@ -197,7 +197,7 @@ def span_declares(span: EntrySpan) -> dict[str, Any] | None:
     for holder in (span.attributes, *(event for _, event in span.events)):
         declared = {**_declared(holder), **declared}
     asked, answered = map(span.attributes.text, ("gen_ai.request.model", "gen_ai.response.model"))
-    return with_model(declared or None, None, asked, answered)
+    return with_model(declared or None, {"model": asked}, answered)
 
 
 def _declared(attributes: Attributes) -> dict[str, Any]:

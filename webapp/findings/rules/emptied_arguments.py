@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from webapp.findings.rule import Detail, Observer, Rule, RuleContext, TurnView, code, number
+from webapp.findings.rule import CUT, Detail, Observer, Rule, RuleContext, TurnView, code, number
 
 _MOST_BRANCHES = 1000
 _LOOKED_AT = 100_000
@@ -33,7 +33,7 @@ class EmptiedArguments(Observer):
             self._ran(self.open.pop(branch, None))
         elif turn.kind == "tool_call" and turn.ours is not None and list(turn.ours.values) == [{}]:
             written = self.open.get(branch) or MalformedText()
-            if turn.stop == "length" or names(written, turn.agent):
+            if turn.stop in CUT or names(written, turn.agent):
                 self._keep(branch, MalformedText(written.position, written.raw, turn.position, turn.agent or ""))
         elif turn.ours is not None and turn.ours.verdict in ("failed", "repaired"):
             self._keep(branch, MalformedText(turn.position, (turn.raw or "")[:_LOOKED_AT], tool=turn.agent or ""))

@@ -33,21 +33,20 @@ class OtherModels(Observer):
 def is_other(asked: str, answered: str) -> bool:
     """Whether both names tell a model, and not the same one: an alias, a snapshot or a provider's prefix is none."""
     (family, version, sizes), (other, other_version, other_sizes) = _parts(asked), _parts(answered)
-    if not family or not other or not version or family != other:
-        return bool(family and other and version)
+    if not version or not other:
+        return False
     is_same = version.startswith(other_version) or other_version.startswith(version)
-    return not is_same or (other_version != "" and sizes != other_sizes)
+    return family != other or not is_same or (other_version != "" and sizes != other_sizes)
 
 
 def _parts(name: str) -> tuple[str, str, set[str]]:
     """The family of a model by its name, the digits of its version without dots, and the words of its size."""
     plain = name.lower().rpartition("/")[2]
-    if (family := _family.search(plain)) is None:
-        return "", "", set()
-    behind = re.split(r"\d{3}", plain[family.end() :])[0]
-    found = _version.search(" " + behind.lstrip("-. "))
-    version = "".join(filter(None, found.groups())) if found else ""
-    return family[0], version, set(_size.findall(plain))
+    family = _family.search(plain)
+    behind = re.split(r"\d{3}", plain[family.end() :])[0] if family else ""
+    digits = _version.search(" " + behind.lstrip("-. "))
+    version = "".join(filter(None, digits.groups())) if digits else ""
+    return family[0] if family else "", version, set(_size.findall(plain))
 
 
 def says(detail: Detail) -> str:

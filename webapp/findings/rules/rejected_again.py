@@ -68,9 +68,7 @@ class RejectedAgain(Observer):
     def _result(self, key: _Key, turn: TurnView) -> None:
         tokens, cost = self.spent.pop(turn.sounding, (None, None))
         if not is_rejection(turn):
-            if (row := self.rows.get(key)) is not None and _passing.search(row.error):
-                del self.rows[key]  # to try again was right
-            self._close(key)
+            self._close(key, passed=True)
             return
         kind = skeleton(turn.raw or "")
         row = self.rows.get(key)
@@ -88,9 +86,11 @@ class RejectedAgain(Observer):
             row.ended = turn.sent_at
         row.marked.add(turn.position)
 
-    def _close(self, key: _Key) -> None:
+    def _close(self, key: _Key, *, passed: bool = False) -> None:
         row = self.rows.pop(key, None)
-        if row is not None and row.marked.count >= _ENOUGH and len(self.long) < _MOST_ROWS:
+        if row is None or (passed and _passing.search(row.error)):  # to try again was right
+            return
+        if row.marked.count >= _ENOUGH and len(self.long) < _MOST_ROWS:
             self.long.append((key[1], row))
 
 
