@@ -41,7 +41,7 @@ from webapp.dumps.values import text
 _NAME = rf"(?P<who>{USER}|{MODEL}|System|SYSTEM)"
 _SIGN = r"(?:[^\w\s#*_=|>\[(<:`\"'-]{1,5} ?)?"
 _NOTE = r"(?:[ \t]*(?:[(\[][^()\[\]\r\n]{0,80}[)\]]|`[^`\n]{1,40}`))?"
-_AFTER = r"(?: [-–—] (?=\S{0,60}\d)\S{1,60}(?: \d\S{1,20})?)?"
+_AFTER = r"(?: (?:[-–—·•|] _?\d{1,4}[-/.:]\d[\w:., /+-]{2,40}_?|— (?=\S{0,60}\d)\S{1,60}))?"
 """an emoji before the name; what some write behind it: the time, the model"""
 _HEADINGS = tuple(
     re.compile(rf"^{pattern}[ \t]*\r?$(?!\n: )", re.M)
@@ -57,7 +57,7 @@ _HEADINGS = tuple(
         r"── (?P<who>user|assistant|system)(?: \[[^\]\n]*\])? ─{2,200}",  # ellmer's
         rf"(?i:[=*-]{{2,80}} ?\[?(?P<who>{USER}|{MODEL}|{'|'.join(KINDS)})\]?:? ?[=*-]{{2,80}})",
         rf"(?i:\[\d[^\]\n]{{4,30}}\] [=-]{{2,20}} {_NAME} [=-]{{2,20}})",
-        rf"_?\*\*_?{_SIGN}{_NAME}{_NOTE}[:：]?_?\*\*_?{_NOTE}[:：]?",
+        rf"_?\*\*_?{_SIGN}{_NAME}{_NOTE}[:：]?_?\*\*_?{_NOTE}{_AFTER}[:：]?",
         rf"_\*\*{_NAME}(?:: [^\n(*]{{1,60}})? \([^()\n]{{1,80}}\)\*\*_",
         r"#{1,6} (?P<who>👤|🧑|🤖) (?:\*\*)?[^\n*#]{1,40}(?:\*\*)?[^\n*]{0,30}",
         rf"\[?{_NAME}(?: message| prompt \d{{1,4}} of \d{{1,4}} - [^\n]{{1,40}}?)?\]?{_NOTE}[:：]{_NOTE}",
@@ -85,10 +85,8 @@ _LABELLED = re.compile(
     r"|Instruction|Input|Response):\s?"
 )
 """how sets of chats to train on write it within a text: HH's, Guanaco's, Alpaca's, Glaive's"""
-_INLINE = re.compile(
-    rf"^(?:{_NAME}{_NOTE}(?:[ \u00a0\u202f]?:(?: (?=\S)|[ \t]*\r?$)|：[ \t]*)|(?P<sign>👤|🧑|🤖):? )", re.M
-)
-_BOLD = re.compile(rf"^(?:> )?\*\*(?!Model|Agent){_SIGN}{_NAME}{_NOTE}(?::\*\*|\*\*:)(?: (?=\S)|[ \t]*\r?$)", re.M)
+_INLINE = re.compile(rf"^(?:{_NAME}{_NOTE}(?:[ \u00a0\u202f]?:{_SAID}|：[ \t]*)|(?P<sign>👤|🧑|🤖):? (?!\*\*))", re.M)
+_BOLD = re.compile(rf"^(?:> |{_SIGN})\*\*(?!Model|Agent){_SIGN}{_NAME}{_NOTE}(?::\*\*|\*\*:){_SAID}", re.M)
 _ROLES = re.compile(
     r"^(?:(?P<who>user|assistant|system|tool|function|human|ai):"
     r"|(?P<spaced>(?i:user|you|human|assistant|system|ai|model|bot)) :"
@@ -239,7 +237,8 @@ def _marks(style: re.Pattern[str], written: str) -> list[re.Match[str]]:
     fenced = [match.span() for match in (FENCED if style is _ROLES else HASHED).finditer(written)]
     before = (bisect(fenced, (mark.start(), 0)) for mark in marks)
     marks = [mark for mark, n in zip(marks, before, strict=True) if not n or fenced[n - 1][1] <= mark.start()]
-    for mark in marks:
+    level = next((mark[0].split()[0] for mark in marks if _side(mark) == "user"), "")
+    for mark in sorted(marks, key=lambda mark: mark[0].split()[0] != level):  # of headings those as deep
         names.setdefault(_side(mark), _who(mark))
     return [mark for mark in marks if _who(mark) == names[_side(mark)] or _side(mark) in ("tool", *_ASIDES)]
 

@@ -225,7 +225,7 @@ _MOMENT = (
     r"\d{1,2}:\d\d(?::\d\d)?(?:\.\d{1,9})?(?: ?[AaPp]\.?[Mm]\.?)?(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?"
 )
 _STAMP = re.compile(rf"\s*+[*_(\[`]{{0,3}}{_MOMENT}[*_)\]`]{{0,3}}[ \t]*\r?\n(?:[*_]{{0,3}}Model: [^\n]{{1,80}}\n)?")
-_WRAPPED = re.compile(r"\s*(?:`{3,}|~{3,})(?:markdown|md|te?xt)[ \t]*\r?\n")
+_WRAPPED = re.compile(r"\s*(?:`{3,}|~{3,})(?:markdown|md|te?xt)?[ \t]*\r?\n")
 
 
 def are_listed(marks: list[re.Match[str]], written: str) -> bool:
