@@ -175,9 +175,7 @@ def _whole(head: DumpHead) -> list[str]:
         or _speaks(head)
     ):
         return []
-    words = [
-        "A text that is one response: --format responses; several between lines of --- or ===: --format separated."
-    ]
+    words = ["A text that is one response: --format responses; more between --- or ===: --format separated."]
     if {match[1].lower() for match in _SPOKEN.finditer(head.text)} - _OF_SETTINGS:
         words += ["Who speaks is read where both sides stand at the beginning of their lines: User: …, Assistant: …"]
     return words

@@ -250,7 +250,7 @@ def _names(path: str) -> tuple[str, str]:
 
 
 def are_labels(document: dict[str, Any]) -> bool:
-    """Whether it holds only lines of text below keys below keys, none a time: what pages say in one language."""
+    """Whether it holds only lines of text below keys below keys, none a time: as pages have it in one language."""
     parts = [inner for inner in document.values() if isinstance(inner, dict)]
     texts = [text for part in parts for inner in part.values() for text in as_object(inner).values() or [inner]]
     lines = [text for text in texts if isinstance(text, str) and "\n" not in text and not re.match(r"\d{4}-\d\d", text)]
