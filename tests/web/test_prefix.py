@@ -54,7 +54,8 @@ def test_every_link_of_every_page_is_under_the_prefix(prefixed: FlaskClient) -> 
 
 
 def test_a_proxy_may_take_the_prefix_off(prefixed: FlaskClient) -> None:
-    assert prefixed.get("/sessions/s/turns/1").text == prefixed.get(f"{PREFIX}/sessions/s/turns/1").text
+    without, behind = (prefixed.get(f"{prefix}/sessions/s/turns/1").data for prefix in ("", PREFIX))
+    assert pages.timeless(without) == pages.timeless(behind)
     assert prefixed.get("/healthz").json == prefixed.get(f"{PREFIX}/healthz").json
     assert prefixed.get(PREFIX).status_code == 200 and prefixed.get(f"{PREFIX}ed/labels").status_code == 404
 
