@@ -45,7 +45,9 @@ _ends_within = later(
 """A string between a quote of typography and a plain one, in which the first one's own closer stands, or a plain one
 with a backslash."""
 _glued_item = later(r'(?<=")"(?![^"\n]{0,100}+"\s{0,9}+:)|(?<=\w)\[|(?<=")\d|:(?!\s*"[^"\n]{0,80}+"\s*:)')
-_literal_item = later(rf",[ ]?{LITERAL}\s{{0,9}}+\]")
+_TEXT = r"(?:[^`\"\\\n]|\\.)*+"
+_literal_item = later(rf",[ ]?{LITERAL}\s{{0,9}}+\]|`{_TEXT}(?:`{_TEXT}`{_TEXT})*+\"")
+"""Behind an array's item, a literal; or a backtick without another, in whose place the quote may belong."""
 _plain_string = later(r"""[fFrR](["'])[^"'\\{\n]*+\1|[bBuU]"[^"'\\\n]*+\"""")
 """A string with a prefix that nothing in it asks for: the letter may be of it."""
 _string_or_key = later(rf"({STRING})(\s*+:)?")
