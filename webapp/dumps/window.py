@@ -78,6 +78,8 @@ AHEAD = 512
 CAREFUL = 8 * 1024 * 1024
 """Characters of a damaged item in which the next item's beginning is looked for; beyond, its brackets are trusted."""
 
+_LONGEST_KEY = 202
+"""characters, with its quotes"""
 _FIRST_KEY = re.compile(r'\s*\{\s*"([^"\\]{1,200})"\s*:')
 
 
@@ -235,8 +237,10 @@ class Resync:
         _look_ahead(window)
         match = _FIRST_KEY.match(window.text, window.at)
         first = match[1] if match else self._first
-        key = re.escape(json.dumps(first, ensure_ascii=False))
-        return re.compile(rf",\s*+(?=\{{\s*{key}\s*:)") if first else None
+        key = json.dumps(first, ensure_ascii=False)
+        if not first or len(key) > _LONGEST_KEY:
+            return None
+        return re.compile(rf",\s{{0,100}}+(?=\{{\s{{0,100}}{re.escape(key)}\s{{0,100}}:)")  # all of it within AHEAD
 
     def _is_next(self, window: Window, at: int, quoted: bool) -> bool:
         if not self.keys:
