@@ -207,12 +207,70 @@ def test_a_stream_that_ends_before_its_answer_is_dropped(tmp_path, dialect):
 
 
 @pytest.mark.parametrize(
+    ("says_ends", "is_dropped"), [((), False), ((1,), True), ((0, 1), False)], ids=["none", "one", "both"]
+)
+def test_chunks_that_a_program_wrote_down_may_have_no_ends(tmp_path, says_ends, is_dropped):
+    log = tmp_path / "log.jsonl"
+    deltas = [(ident, {"content": piece}, None) for ident in "ab" for piece in ("It", " be")]
+    ends = [("ab"[which], {}, "stop") for which in says_ends]
+    chunks = [
+        {
+            "id": ident,
+            "object": "chat.completion.chunk",
+            "choices": [{"index": 0, "delta": delta, "finish_reason": why}],
+        }
+        for ident, delta, why in sorted([*deltas, *ends], key=lambda chunk: chunk[0])
+    ]
+    log.write_text("\n".join(map(json.dumps, chunks)))
+    stops = [record.stop for record in read(log, log.name) if isinstance(record, Turn) and record.kind == "response"]
+    assert any(stop is not None and stop.reason == "dropped" for stop in stops) == is_dropped
+
+
+@pytest.mark.parametrize("end", ["... [truncated 900 bytes]", "…", " " * (1000 - len(BEGUN["chat"]))])
+def test_a_stream_that_its_recorder_cut_is_not_dropped(tmp_path, end):
+    turn = answered(tmp_path, {}, BEGUN["chat"] + end)
+    assert turn.raw == "It be" and turn.stop is None
+
+
+@pytest.mark.parametrize(
+    ("response", "is_dropped"),
+    [({}, True), ({"_error": "net::ERR_ABORTED"}, False), ({"_error": "net::ERR_CONNECTION_RESET"}, True)],
+)
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_stream_that_its_reader_left_is_not_dropped(tmp_path, response, is_dropped, is_whole):
+    asked = {"messages": [{"role": "user", "content": "go"}]}
+    body = BEGUN["chat"] + "\n\n"
+    content = {"mimeType": "text/event-stream", "text": body, "size": len(body) * (1 if is_whole else 9)}
+    request = {"method": "POST", "url": "https://h/v1/chat/completions", "postData": {"text": json.dumps(asked)}}
+    entry = {"startedDateTime": "2026-11-01T10:00:00Z", "request": request}
+    log = tmp_path / "log.har"
+    log.write_text(
+        json.dumps({"log": {"entries": [entry | {"response": {"status": 200, "content": content, **response}}]}})
+    )
+    (turn,) = (record for record in read(log, log.name) if isinstance(record, Turn) and record.kind == "response")
+    assert (turn.stop is not None) == (is_dropped and is_whole)
+
+
+@pytest.mark.parametrize("word", ["message_start", "response.created", "chat.completion.chunk"])
+def test_an_answer_that_speaks_of_streams_is_none(tmp_path, word):
+    parts = [{"text": f"{word}, or {json.dumps({'type': word, 'object': word})}"}]
+    body = {"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]}
+    log = tmp_path / "log.jsonl"
+    asked = {"contents": [{"role": "user", "parts": [{"text": "which?"}]}]}
+    log.write_text(
+        json.dumps({"method": "POST", "uri": "https://h/v1/x", "request": asked, "response_text": json.dumps(body)})
+    )
+    assert [record for record in read(log, log.name) if isinstance(record, Problem)] == []
+
+
+@pytest.mark.parametrize(
     ("request_", "model"),
     [
         ({"model": "gpt-4o"}, "gpt-4o"),
         ({"model": "gpt-5.4"}, None),
         ({"model": "GPT"}, None),
         ({"model": "gpt-4o", "models": ["gpt-4o", "gpt-5.4"]}, None),
+        ({"model": "gpt-4o", "providerOptions": {"gateway": {"models": ["gpt-5.4"]}}}, None),
         ({}, None),
     ],
 )
@@ -220,3 +278,5 @@ def test_who_was_asked_is_kept_where_another_answers(tmp_path, request_, model):
     message = {"role": "assistant", "content": "Hello."}
     body = {"object": "chat.completion", "model": "gpt-5.4-mini", "choices": [{"message": message}]}
     assert (answered(tmp_path, request_, json.dumps(body)).declared or {}).get("model") == model
+    of_azure = json.dumps({**body, "prompt_filter_results": []})
+    assert "model" not in (answered(tmp_path, request_, of_azure).declared or {})

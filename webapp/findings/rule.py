@@ -34,7 +34,7 @@ class TurnView(NamedTuple):
     `stop` is why the model stopped ("length", "filtered" …, by `messages.metadata`), and `most_rounds` is the
     limit that the entry sets, where the log says so. `reasoning` counts the tokens of `tokens_out` that were thought,
     as the entry says; `is_error` says of a tool's result that the log calls it an error. `declared` is what the request
-    that it answers declares. What the log does not say is None.
+    that it answers declares, `host` who served the model. What the log does not say is None.
     """
 
     position: int
@@ -62,6 +62,7 @@ class TurnView(NamedTuple):
     is_error: bool | None = None
     contract: Contract | None = None
     declared: dict[str, Any] | None = None
+    host: str | None = None
 
     @property
     def failed(self) -> bool:

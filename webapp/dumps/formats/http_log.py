@@ -24,7 +24,7 @@ from webapp.dumps.messages.turns import event_turns
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import by_time
 from webapp.dumps.spool import NO_TEXT, packed_text
-from webapp.dumps.values import as_list, as_object, first_text, text
+from webapp.dumps.values import as_list, as_object, first_text, text, whole
 
 _PLACES = ("uri", "url")
 _REQUESTS = ("request", "request_body", "body")
@@ -117,7 +117,13 @@ def _exchange(entry: dict[str, Any]) -> HttpExchange:
     posted = as_object(request.get("postData"))
     body = posted.get("text", posted.get("textJSON"))  # as Cody's persister of Polly.js has it
     answer = body_text(content.get("text"), text(content.get("encoding")))
-    return HttpExchange(text(request.get("url")) or "", body, answer, response.get("status"))
+    is_part = "ABORTED" in (text(response.get("_error")) or "") or _is_cut(answer, whole(content.get("size")))
+    return HttpExchange(text(request.get("url")) or "", body, answer, response.get("status"), is_part=is_part)
+
+
+def _is_cut(answer: str | None, size: int | None) -> bool:
+    """Whether a body of `size` bytes was much longer than what was kept of it."""
+    return answer is not None and size is not None and 4 * size > 5 * len(answer.encode("utf-8", "surrogatepass"))
 
 
 def _is_spoken(frame: Any) -> bool:

@@ -76,7 +76,9 @@ def with_model(declared: Declared | None, request: Any, answered: str | None) ->
     """`declared` with the model that the request names, where its answer names another and it allows no others."""
     asked = first_text(request, "model", "modelId") or ""
     is_same = not asked or not answered or answered.lower().startswith(asked.lower())
-    if is_same or any(request.get(key) for key in ("models", "fallbacks")):
+    routed = as_object(as_object(request.get("providerOptions")).get("gateway"))
+    holders = (request, routed, as_object(request.get("extra_body")))
+    if is_same or any(holder.get(key) for holder in holders for key in ("models", "fallbacks")):
         return declared
     return {**(declared or {}), "model": asked}
 

@@ -57,7 +57,8 @@ def exchange(request: Any, response: Any, conversation: Conversation) -> list[Tu
     conversation.model = first_text(first, *MODELS) or first_text(request, *MODELS) or conversation.model
     if isinstance(request, dict) and request:
         declared = conversation.declared_beside or declared_in(request)
-        conversation.declares(with_model(declared, request, first_text(first, *MODELS)))
+        is_azure = "prompt_filter_results" in as_object(first)  # where a deployment is asked, and not a model
+        conversation.declares(with_model(declared, request, None if is_azure else first_text(first, *MODELS)))
     elif request is None and as_object(first).get("object") == "response":  # it tells what it was asked for
         conversation.declares(declared_in(first))
     conversation.hosts = [*hosts_of(first), *hosts_of(request)]

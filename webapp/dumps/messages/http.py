@@ -35,18 +35,21 @@ _STATUS = ("status", "status_code", "statusCode")
 _LINE = re.compile(r"^(?:data:[ \t]*)?(\{[^\r\n]*)", re.M)
 _IDENT = re.compile(r'"id"\s*:\s*"([^"]+)".{0,300}?chat\.completion\.chunk')
 """what may be the answer that a chunk says it belongs to"""
+_CHUNK = re.compile(r'"object"\s*:\s*"chat\.completion\.chunk"')
 _ENDS = {
-    re.compile("message_start"): re.compile(r'"(?:message_stop|error|stop_reason)"\s*[,:}](?!\s*null)'),
-    re.compile("response\\.created"): re.compile(
+    re.compile(r'"type"\s*:\s*"message_start"'): re.compile(r'"(?:message_stop|error|stop_reason)"\s*[,:}](?!\s*null)'),
+    re.compile(r'"type"\s*:\s*"response\.created"'): re.compile(
         r'"(?:response\.(?:completed|failed|incomplete|cancelled|done)|error)"\s*[,:}](?!\s*null)'
     ),
     re.compile('"token",'): re.compile(r'\[DONE\]|"(?:type|event)"\s*:\s*"(?!token")|"error"'),
-    re.compile("chat\\.completion\\.chunk"): re.compile(r'\[DONE\]|"(?:finish_reason|error)"\s*:(?!\s*null)'),
+    _CHUNK: re.compile(r'\[DONE\]|"(?:finish_reason|error)"\s*:(?!\s*null)'),
     re.compile(r'\A\s*\{"messageStart"'): re.compile(r'"messageStop"|Exception"'),
     re.compile(r'\A\s*data:[^\n]*"candidates"'): re.compile(r'"(?:finishReason|blockReason|error)"\s*:(?!\s*null)'),
     re.compile(r'\A\s*\{"model":[^\n]*"done":\s*false'): re.compile(r'"done":\s*true|"error"\s*:(?!\s*null)'),
 }
 """what ends a stream, by what stands in its beginning"""
+_LEFT_OUT = re.compile(r"(?:\.\.\.|…|truncated[^\n{}]{0,60})\s*\Z", re.I)
+"""what a recorder writes that kept the beginning of a body"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,8 @@ class HttpExchange:
     status: Any = None
     plain: bool = False
     """whether a response that is neither JSON nor a stream is what a model said"""
+    is_part: bool = False
+    """whether it says that its recorder kept a part of the response, or that the reader left before the end"""
 
 
 def is_recorded(value: dict[str, Any]) -> bool:
@@ -140,7 +145,8 @@ def ends_early(body: str) -> bool:
     """Whether a stream begins an answer and says neither that it ends nor why not."""
     several = answers([event for _, event in chunks(body)]) if len(set(_IDENT.findall(body))) > 1 else []
     if len(several) > 1:
-        return not all(any(is_end(event) or event.get("error") for event in answer.events) for answer in several)
+        said = (answer.events for answer in several if any(event.get("choices") for event in answer.events))
+        return not all(any(is_end(event) or event.get("error") for event in events) for events in said)
     ends = next((ends for begins, ends in _ENDS.items() if begins.search(body)), None)
     return ends is not None and not ends.search(body)
 
@@ -183,10 +189,20 @@ def http_turns(http: HttpExchange, conversation: Conversation) -> list[Turn]:
         conversation.notes.append(f"{damaged} lines of the stream are cut or damaged; the others were read")
     if is_stream and response is not None and ends_early(http.response):
         conversation.notes.append("the stream ends before its answer does; what came of it was read")
-        turns = _dropped(turns)
+        turns = turns if http.is_part or _is_part(http.response) else _dropped(turns)
     if not isinstance(http.status, int) or http.status < 400:
         turns += [Turn(0, "error", raw=error, role="provider") for error in errors]
     return _refused(turns, http.status, request, response)
+
+
+def _is_part(body: str) -> bool:
+    """Whether a recorder may have left something out: it says so, or what it kept is of a round size.
+
+    A program that writes chunks as objects, each by itself, may keep those alone that say something: no answer ends.
+    """
+    is_round = len(body) % 1000 == 0 or len(body) % 1024 == 0
+    is_chosen = "data:" not in body and _CHUNK.search(body) and not _ENDS[_CHUNK].search(body)
+    return is_round or bool(is_chosen) or _LEFT_OUT.search(body, max(0, len(body) - 100)) is not None
 
 
 def _dropped(turns: list[Turn]) -> list[Turn]:

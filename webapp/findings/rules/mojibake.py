@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from dataclasses import dataclass
 
 from webapp.findings.rule import EVERY_KIND, Detail, Observer, Rule, RuleContext, TurnView, code, number
@@ -54,7 +55,8 @@ class GarbledTexts(Observer):
         raw = turn.raw
         if raw is None or not _HINT.search(beyond_ascii(raw)):
             return
-        example = garbled(raw[:_LOOKED_AT])
+        explained = set(raw[:_LOOKED_AT]) if turn.kind == "response" else set[str]()  # it shows what that stands for
+        example = garbled(raw[:_LOOKED_AT], explained)
         if example is not None:
             self.marked.add(turn.position)
             self.first = self.first or dict(zip(("encoding", "seen", "meant"), example, strict=True))
@@ -63,15 +65,18 @@ class GarbledTexts(Observer):
         return {**self.first, "texts": self.marked.count}
 
 
-def garbled(text: str) -> tuple[str, str, str] | None:
-    """The encoding that UTF-8 was taken for, a piece as it reads, and what it was meant to be; None for sound text."""
+def garbled(text: str, explained: Set[str]) -> tuple[str, str, str] | None:
+    """The encoding that UTF-8 was taken for, a piece as it reads, and what it was meant to be; None for sound text.
+
+    What is meant to be one of the characters `explained` does not count.
+    """
     for misread in _misreadings:
         if not any(hint in text for hint in misread.hints):
             continue
         meanings: dict[str, str] = {}
         for match in misread.pattern.finditer(text):
             piece = _meant(match[0], misread.byte_of)
-            if piece is not None:
+            if piece is not None and piece[1] not in explained:
                 meanings.setdefault(*piece)
             if len(meanings) >= misread.pairs or any(len(sequence) > 2 for sequence in meanings):
                 longest = max(meanings, key=len)

@@ -7,10 +7,13 @@ import re
 from webapp.findings.rule import MODEL, Detail, Observer, Rule, RuleContext, TurnView, code, number
 
 _family = re.compile(
-    r"gpt|claude|gemini|gemma|llama|qwen|deepseek|mistral|mixtral|codestral|grok|glm|kimi|minimax|\bo(?=[134]\b)"
+    r"gpt|claude|gemini|gemma|(?<!o)llama(?![-_.]?(?:cpp|server|index|file))|qwen|deepseek|mistral|mixtral|codestral"
+    r"|grok|glm|kimi|minimax|\bo(?=[134]\b)"
 )
-_version = re.compile(r"(?<![\da-z])[vkmr]?(\d)(?:[.-]?(\d))?(?!\d|\.?\d*[bkx])")
-_size = re.compile(r"\b(?:mini|nano|lite|haiku|sonnet|opus|flash|pro)\b")
+_version = re.compile(
+    r"(?:(?<![\da-z])[vkmr]?|(?<=[a-z])(?=\d\.\d))(\d)(?:[.:_-]?(\d))?(?!\d|\.?\d*(?:x|[bkmt](?![a-z])))"
+)
+_size = re.compile(r"(?<![a-np-z])(?:mini|nano|lite|haiku|sonnet|opus|flash|pro)(?![a-z])")
 
 
 class OtherModels(Observer):
@@ -21,7 +24,10 @@ class OtherModels(Observer):
 
     def see(self, turn: TurnView) -> None:
         asked, answered = (turn.declared or {}).get("model"), turn.model
-        if isinstance(asked, str) and answered and turn.entry != self.entry and is_other(asked, answered):
+        is_deployment = "azure" in (turn.host or "")  # its owner named it, and may put another model behind it
+        if not isinstance(asked, str) or not answered or is_deployment or turn.entry == self.entry:
+            return
+        if is_other(asked, answered):
             self.entry = turn.entry
             self.said = self.said or {"asked": asked, "answered": answered}
             self.marked.add(turn.position)
@@ -41,10 +47,11 @@ def is_other(asked: str, answered: str) -> bool:
 
 def _parts(name: str) -> tuple[str, str, set[str]]:
     """The family of a model by its name, the digits of its version without dots, and the words of its size."""
-    plain = name.lower().rpartition("/")[2]
+    plain = re.split(r"[/\\]|\bmistral[.:]", name.lower())[-1]
+    plain = plain.split(":")[1] if plain.startswith("ft:") else plain
     family = _family.search(plain)
     behind = re.split(r"\d{3}", plain[family.end() :])[0] if family else ""
-    digits = _version.search(" " + behind.lstrip("-. "))
+    digits = _version.search(" " + behind.lstrip("-._ "))
     version = "".join(filter(None, digits.groups())) if digits else ""
     return family[0] if family else "", version, set(_size.findall(plain))
 

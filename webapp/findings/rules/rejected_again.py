@@ -26,6 +26,9 @@ class _Row:
 
     kind: str
     error: str
+    said: int
+    """a hash of the last result"""
+    last: int = -1
     marked: MarkedTurns = field(default_factory=MarkedTurns)
     call: str | None = None
     changed: bool = False
@@ -42,6 +45,8 @@ class RejectedAgain(Observer):
         self.long: list[tuple[str, _Row]] = []
         self.calls: dict[_Key, str | None] = {}
         self.spent: dict[int | None, tuple[int | None, float | None]] = {}
+        self.passed: dict[int | None, int] = {}
+        """where the last result stands that is no rejection"""
 
     def see(self, turn: TurnView) -> None:
         key = turn.sounding, turn.agent or ""
@@ -69,14 +74,16 @@ class RejectedAgain(Observer):
         tokens, cost = self.spent.pop(turn.sounding, (None, None))
         if not is_rejection(turn):
             self._close(key, passed=True)
+            self.passed[turn.sounding] = turn.position
+            _bound(self.passed)
             return
         kind = skeleton(turn.raw or "")
         row = self.rows.get(key)
-        if row is None or row.kind != kind:
+        if row is None or row.kind != kind or self._moves(row, turn):
             self._close(key)
             lines = [line.strip() for line in (turn.raw or "").splitlines() if line.strip()] or [""]
             error = " ".join(lines[: 1 + lines[0].endswith(":")])
-            row = self.rows[key] = _Row(kind, error[:200], call=self.calls.get(key), began=turn.sent_at)
+            row = self.rows[key] = _Row(kind, error[:200], hash(turn.raw), call=self.calls.get(key), began=turn.sent_at)
             if len(self.rows) > _MOST_ROWS:
                 self._close(next(iter(self.rows)))
         else:
@@ -84,7 +91,12 @@ class RejectedAgain(Observer):
             row.tokens = row.tokens if tokens is None else (row.tokens or 0) + tokens
             row.cost = row.cost if cost is None else (row.cost or 0) + cost
             row.ended = turn.sent_at
+        row.said, row.last = hash(turn.raw), turn.position
         row.marked.add(turn.position)
+
+    def _moves(self, row: _Row, turn: TurnView) -> bool:
+        """Whether other work passed since, and the result is another: fewer tests fail, say."""
+        return self.passed.get(turn.sounding, -1) > row.last and hash(turn.raw) != row.said
 
     def _close(self, key: _Key, *, passed: bool = False) -> None:
         row = self.rows.pop(key, None)

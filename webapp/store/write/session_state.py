@@ -249,6 +249,7 @@ def turn_view(placed: PlacedTurn, home: Trace | None, contract: Contract | None)
         turn.is_error,
         contract,
         turn.declared,
+        turn.host,
     )
 
 
