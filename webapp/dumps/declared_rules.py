@@ -42,8 +42,8 @@ class Declaring(Conversation):
 
     said: set[str] = field(default_factory=set)
     called: set[str] = field(default_factory=set)
-    answered_calls: Counter[Any] = field(default_factory=Counter)
-    """calls that answers held, by tool and arguments, which events may say again"""
+    answered_calls: Counter[int] = field(default_factory=Counter)
+    """calls that answers held, by the hash of tool and arguments, which events may say again"""
     first: dict[int, int] = field(default_factory=dict)
     """the entry in which all of this was said first under an id, by their hash"""
     branch_of: dict[str, int | None] = field(default_factory=dict)
@@ -134,7 +134,7 @@ def _without_echo(turns: list[Turn], is_echo: bool, conversation: Declaring) -> 
     kept = []
     for turn in turns:
         value = json_or_none(turn.raw or "") if turn.kind == "tool_call" else None
-        key = None if value is None else (turn.agent, json.dumps(value, sort_keys=True))
+        key = None if value is None else hash((turn.agent, json.dumps(value, sort_keys=True)))
         if key is not None and is_echo and conversation.answered_calls[key]:
             conversation.answered_calls[key] -= 1
             continue

@@ -36,11 +36,9 @@ class Slot:
 
 
 _LOOKED_AT = 400
-_FAILED = re.compile(
-    r"\b(error|fail\w*|invalid|malformed|could ?n.t|could not|cannot|can.t|unable|not valid|bad)\b", re.I
-)
+_FAILED = re.compile(r"\b(?:error|fail\w*|invalid|malformed|could ?n.t|could not|cannot|can.t|unable|not valid|bad)\b")
 _PARSING = re.compile(r"json|pars(?:e|ing)|decod")
-_ARGUMENTS = re.compile(r"\bargument|\btool[ _]?(call|use|input)|\bfunction[ _]?call|\bparameters\b", re.I)
+_ARGUMENTS = re.compile(r"\bargument|\btool[ _]?(?:call|use|input)|\bfunction[ _]?call|\bparameters\b")
 _IDS = ("call_id", *ID_KEYS)
 
 

@@ -22,7 +22,7 @@ COMMENTED = re.compile(r"\s*+(?:[\[{](?:[^\0]{0,4000}?[\n,{\[]\s{0,40}+)?)?(?://
 _TEXT = r'(?P<text>"(?:[^"\\]|\\[\s\S]?)*+"?)'
 _COMMENT = re.compile(rf"{_TEXT}|//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)")
 """a text or a comment that nothing closes goes to the end: sought anew at each sign, it would take square time"""
-_ANSWERED = re.compile(r"HTTP/[\d.]{1,3} (\d{3})[^\n]*\n(?:[\w-]{1,80}:[^\n]*\n){0,200}\r?\n")
+_ANSWERED = re.compile(r"HTTP/[\d.]{1,3} (\d{3})[^\n\"\\]*\n(?:[\w-]{1,80}:[^\n]*\n){0,200}\r?\n")
 _HEADS = re.compile(f"^{_ANSWERED.pattern}", re.M)
 HTTP = re.compile(rf"httprr trace v1\r?\n\d|{_ANSWERED.pattern}")
 """how a text of responses begins, as curl -i and editors' clients write it, and one of httprr"""

@@ -143,11 +143,13 @@ PIECES = {
     "empty lines": "\n",
     "empty lines of a set": "\\n",
     "names within a line": "User: a. Assistant: b. ",
+    "spaces in a box": " ",
 }
 STARTS = {
     "tags that nothing closes": "## User\na\n## Assistant\n",
     "empty lines": "## User\na\n## Assistant\nb",
     "empty lines of a set": '{"chat": "Human: a',
+    "spaces in a box": "╭── User ──╮\n│ a │\n╰──╯\n╭── Assistant ──╮\n│ b",
 }
 ENDS = {"empty lines": "c\n", "empty lines of a set": 'b\\n\\nAssistant: c"}\n'}
 
@@ -160,6 +162,15 @@ def test_time_grows_no_faster_than_the_text(got, name: str) -> None:
 
     assert reading(5_000)().kind == "prompt"
     assert is_linear(reading(5_000), reading(40_000), 8)
+
+
+def test_settings_as_yaml_are_looked_at_once_for_exchanges(got) -> None:
+    def refused(lines: int) -> None:
+        with pytest.raises(UnknownFormat):
+            got("log:\n" + "    level: info\n" * lines, "settings.yaml")
+
+    refused(1)
+    assert is_linear(lambda: refused(6), lambda: refused(12), 2)
 
 
 def test_settings_are_no_chat(got) -> None:

@@ -90,6 +90,13 @@ def test_a_fence_and_many_spaces(name: str, gap: str) -> None:
     assert is_linear(partial(read, LONG // 4), partial(read, LONG), 4, quick=QUICK)
 
 
+def test_fences_that_open_and_nothing_closes() -> None:
+    def read(size: int) -> None:
+        parse("```\n{" * size, "pydantic-ai")
+
+    assert is_linear(partial(read, 1_000), partial(read, 8_000), 8)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_deep_nesting_is_a_failure_at_most(name: str) -> None:
     """Just within what Python's decoder takes, and far beyond it."""

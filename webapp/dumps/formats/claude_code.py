@@ -144,8 +144,8 @@ _CALL = re.compile(r"(?P<name>[\w.:-]+(?: - [\w.:-]+)?)(?: \(MCP\))?\((?P<argume
 _KINDS = {**dict.fromkeys(">❯›", "prompt"), **dict.fromkeys("⏺●✦•", "answer"), **dict.fromkeys("⎿└", "result")}
 _NAMED_CALL = re.compile(r"[\w -]{1,60}(?: \(MCP\))?")
 _CODEX_CALL = re.compile(r"(?:Ran|Explored|Called|Searched|Viewed|Waited|Updated Plan)\b[\s\S]*")
-_EDIT = re.compile(r"(?:Edited|Added|Deleted) [^\n]* \(\+\d+ -\d+\)[\s\S]*")
-_FOOTER = re.compile(r"[^\n]*\n\s*\n[^\n]* · [^\n]*")
+_EDIT = re.compile(r"(?:Edited|Added|Deleted) [^\n]* \(\+\d+ -\d+\)[\s\S]*|Explored|Updated Plan")
+_FOOTER = re.compile(r"[^\n]*\n\s*\n(?>[^\n]*? · )[^\n]*")
 """what Codex suggests to ask, above the line at the end"""
 _EXCERPT = "a call of which this text shows an excerpt, not its arguments; kept as an event"
 _BOX = re.compile(r"Claude Code(?: v\d|\s*[│─╮])")
@@ -214,16 +214,11 @@ def _entries(shown: str) -> Entries:
 
 def _kind(kind: str, following: str, said: str, mark: re.Pattern[str]) -> str:
     """What it is that was said: a call, of which a terminal shows an excerpt, is no answer, a suggestion no prompt."""
-    if (
-        kind == "answer"
-        and following == "result"
-        and (_CODEX_CALL if mark is _OF_CODEX else _NAMED_CALL).fullmatch(said)
-    ):
-        return "call"
-    if mark is _OF_CODEX and kind == "answer" and (_EDIT.fullmatch(said) or said in ("Explored", "Updated Plan")):
-        return "call"
-    is_suggested = mark is _OF_CODEX and kind == "prompt" and not following and _FOOTER.fullmatch(said)
-    return "note" if is_suggested else kind
+    is_codex = mark is _OF_CODEX
+    if kind == "answer":
+        is_call = following == "result" and (_CODEX_CALL if is_codex else _NAMED_CALL).fullmatch(said)
+        return "call" if is_call or (is_codex and _EDIT.fullmatch(said)) else kind
+    return "note" if is_codex and kind == "prompt" and not following and _FOOTER.fullmatch(said) else kind
 
 
 plugins = (ClaudeCode("claude_code"), ClaudeExport())

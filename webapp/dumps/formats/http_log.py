@@ -70,9 +70,7 @@ def _is_exchange(value: dict[str, Any]) -> bool:
 
 
 _REALTIME = re.compile(r'"type":\s*"response\.|"serverContent"|"choices"|"delta"')
-
-
-_HAR_YAML = re.compile(r"(?:---\s*\n)?log:[ \t\r]*\n(?:[ \t]+[^\n]*\n){0,20}?[ \t]+entries:[ \t\r]*\n")
+_HAR_YAML = re.compile(r"(?:---\s*\n)?log:[ \t\r]*\n(?:[ \t][^\n]*\n){0,20}?[ \t]+entries:[ \t\r]*\n")
 
 
 class Har(Format):
@@ -96,8 +94,10 @@ class Har(Format):
 
 
 def _entries(source: Source, head: DumpHead) -> Entries:
-    in_yaml = head.shape == "text"
-    entries = yaml_values.read(source.file, source.start, "log.entries") if in_yaml else _of_json(source)
+    if head.shape == "text":
+        entries: Entries = yaml_values.read(source.file, source.start, "log.entries")
+    else:
+        entries = objects(inner_list(source.text(), "log", "entries"), "log.entries")
     for entry in entries:
         if isinstance(entry, Problem) or speaks_of_models(_exchange(entry[1])):
             yield entry
@@ -105,10 +105,6 @@ def _entries(source: Source, head: DumpHead) -> Entries:
             yield Problem(
                 entry[0], f"a WebSocket received {spoken_frames:,} messages that may be a model's; they were left out"
             )
-
-
-def _of_json(source: Source) -> Entries:
-    return objects(inner_list(source.text(), "log", "entries"), "log.entries")
 
 
 def _exchange(entry: dict[str, Any]) -> HttpExchange:

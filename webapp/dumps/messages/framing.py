@@ -12,7 +12,9 @@ from webapp.dumps.messages.printed import from_repr
 from webapp.dumps.values import WORDS, is_speech
 
 PANEL = re.compile(r"^[╭┌┏╔][─━═]+ ?([^─━═╮┐┓╗\n]{1,60}+)[─━═]+[╮┐┓╗][ \t]*\r?$", re.M)
-_DRAWN = re.compile(r"^(?:[│┃║] ?(.*?)[ \t]*[│┃║]|[╰└┗╚][─━═][^\n]*)[ \t]*(\r?)$", re.M)
+_DRAWN = re.compile(
+    r"^(?:[│┃║] ?((?:[ \t]*+(?![│┃║][ \t]*+\r?$)[^ \t\n])*+)[ \t]*+[│┃║]|[╰└┗╚][─━═][^\n]*)[ \t]*(\r?)$", re.M
+)
 """a box that a terminal drew, with a name in its upper edge, and its other lines"""
 _FRONT = re.compile(r"\A---\r?\n(?:[^\n]{0,400}\n){1,60}?---\r?\n")
 """what stands in YAML before a note"""
@@ -98,12 +100,10 @@ def undecorated(written: str) -> str:
         return _DRAWN.sub(r"\1\2", PANEL.sub(r"## \1\n", written))
     if (told := _told(written)) is not None:
         return told
-    written = _MUSED.sub(
-        r"<think><details>\n\1</details></think>\n\n", _BLOCK.sub(r"<tool-use>\g<0></tool-use>", written)
-    )
-    if "**Tool: " in written:
-        thoughts = _THOUGHT.sub(r"<think><details>\n\1</details></think>\n\n", written)
-        return _TOOL.sub(r"<tool-use>\g<0></tool-use>", thoughts)
+    for thought in (_MUSED, _THOUGHT):
+        written = thought.sub(r"<think><details>\n\1</details></think>\n\n", written)
+    for call in (_BLOCK, _TOOL):
+        written = call.sub(r"<tool-use>\g<0></tool-use>", written)
     if _REACT.match(written.lstrip()):
         return _REACT.sub(r"=== \1 ===\n\2\n\n=== Assistant ===\n", written)
     if _LOGGED.match(written):
@@ -217,7 +217,7 @@ _SUB = r"\s{0,40}+<sub>[^\n]{0,400}</sub>"
 _LINE = r"(?:-{3,}|\*{3,}|_{3,})[ \t]*+"
 RULE = re.compile(
     rf"\A\s*+-{{3,}}[ \t]*+\r?\n(?=[ \t]*\r?\n)"
-    rf"|(?:{_SUB})?(?:(?:\r?\n){{0,40}}(?:^|\r?\n){_LINE}){{1,2}}(?:{_SUB})?\Z|{_SUB}\Z"
+    rf"|(?:{_SUB})?(?:(?:^|(?:\r?\n){{1,41}}+){_LINE}){{1,2}}(?:{_SUB})?\Z|{_SUB}\Z"
 )
 """the rule that ends what is said, or that an exporter draws below the name, and what it took, in small letters"""
 _MOMENT = (

@@ -58,13 +58,14 @@ class PoisonedHistories(Observer):
 
     def see(self, turn: TurnView) -> None:
         self._pair(turn)
+        has_room = turn.sounding in self.open or len(self.open) < _MOST_BRANCHES
         if said := refused(turn):
-            if turn.sounding not in self.open and _unpaired.search(said) and len(self.open) < _MOST_BRANCHES:
-                self.open[turn.sounding] = Poisoned(None, "")
+            if has_room and _unpaired.search(said):
+                self.open.setdefault(turn.sounding, Poisoned(None, ""))
             if turn.sounding in self.open:
                 self.open[turn.sounding].refusals.add(turn.position)
         elif turn.kind == "tool_call" and (turn.raw or "").strip() and turn.ours and turn.ours.verdict != "clean":
-            if turn.sounding in self.open or len(self.open) < _MOST_BRANCHES:
+            if has_room:
                 self.open[turn.sounding] = Poisoned(turn.position, turn.agent or "")
         elif turn.kind in ("response", "tool_call") and not turn.failure:
             self.open.pop(turn.sounding, None)

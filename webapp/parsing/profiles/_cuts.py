@@ -10,7 +10,7 @@ from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._arriving import refusal
 from webapp.parsing.profiles._steps import Parser, between, checked, whole
 
-_FENCED_OBJECT = re.compile(r"```(?:\w+)?\r?\n(\{.*?\})\s*(?:\r?\n?```|\Z)", re.DOTALL)
+_OBJECT_BEGINS, _OBJECT_ENDS = re.compile(r"```\w*\r?\n(?=\{)"), re.compile(r"\}(?=\s*+(?:```|\Z))")
 Cut = Callable[[str], tuple[str, Span] | None]
 """the strategy and the span; None where nothing is found"""
 
@@ -53,8 +53,9 @@ def _sliced_by_braces(raw: str) -> tuple[str, Span] | None:
 
 def _object_or_fenced(raw: str) -> tuple[str, Span]:
     """A response that begins with {, else the object in the first fence whose line is followed by one, else all."""
-    fence = None if raw.startswith("{") else _FENCED_OBJECT.search(raw)
-    return ("fenced", Span(*fence.span(1))) if fence else ("whole", whole(raw))
+    begins = None if raw.startswith("{") else _OBJECT_BEGINS.search(raw)
+    ends = begins and _OBJECT_ENDS.search(raw, begins.end())
+    return ("fenced", Span(begins.end(), ends.end())) if begins and ends else ("whole", whole(raw))
 
 
 CUTS: Mapping[str, Cut] = {
