@@ -15,10 +15,11 @@ them at least, `around` by what they stand in; one of its `hints` is in its text
 - else lines, items of a list or the document, by `session`.
 
 `sort` orders a session's entries by time; consecutive ones that pass the first tests of `runs` and are equal in what
-its third part leads to are one, whatever passes its last between them; the `first` says a title, or which parser the
-program has. Ids that are `hex` may be base64. Of its `rules`, or those of the format that they name, the first whose
-`when` holds says what an entry is; those with `go_on` let others follow (`declared_rules`, `declared_pieces`). Where
-events repeat calls that answers hold there are `echoes`, and the rule of such an event is an `echo`.
+its third part leads to are one, whatever passes its last between them, up to one that `run_ends`; the `first` says a
+title, or which parser the program has. Ids that are `hex` may be base64. Of its `rules`, or those of the format that
+they name, the first whose `when` holds says what an entry is; those with `go_on` let others follow (`declared_rules`,
+`declared_pieces`). Where events repeat calls that answers hold there are `echoes`, and the rule of such an event is an
+`echo`.
 """
 
 from __future__ import annotations
@@ -132,6 +133,7 @@ class Declared(Format):
             key,
             lambda value: all_at(value, same),
             passes=lambda value: any(holds(value, tests) for tests in passing),
+            ends=lambda value: "run_ends" in self.spec and holds(value, self.spec["run_ends"]),
         )
 
     def says_of_session(self, first: dict[str, Any]) -> dict[str, Any]:

@@ -46,11 +46,12 @@ def joined_runs(
     ident: Callable[[dict[str, Any]], Any] = lambda value: None,
     least: int = 1,
     passes: Callable[[dict[str, Any]], bool] = lambda value: False,
+    ends: Callable[[dict[str, Any]], bool] = lambda value: False,
 ) -> Iterator[Entry | Problem]:
     """The entries, with each run of those that `joins` and have the same `ident` as one: `{key: [entry, …]}`.
 
     It stands where the first stood. Runs that are shorter than `least` stay as they are; what `passes` between the
-    members of one stands behind it.
+    members of one stands behind it. One that `ends` a run is its last.
     """
 
     def ended(run: list[Entry]) -> list[Entry]:
@@ -66,6 +67,9 @@ def joined_runs(
                 run = []
             run.append(entry)
             last = same
+            if ends(entry[1]):
+                yield from (*ended(run), *waiting)
+                run, waiting = [], []
         else:
             yield from (*ended(run), *waiting, entry)
             run, waiting = [], []

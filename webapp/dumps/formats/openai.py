@@ -73,7 +73,7 @@ def _sniff_object(head: DumpHead) -> int:
             return 60 if messages else 3  # an API of another kind has a list of this name, too
         return 20 if any(_is_message(item) or is_message(item) for item in messages) else 0
     if "messages" in head.members:
-        return 0 if isinstance(head.members["messages"], str) else 30
+        return 0 if isinstance(head.members["messages"], str | dict) else 30
     return 40 if _is_message(head.members) and "content" in head.keys else 0
 
 

@@ -34,7 +34,7 @@ from webapp.dumps.messages.framing import (
 )
 from webapp.dumps.messages.langchain import pretty_printed
 from webapp.dumps.messages.turns import event_turns, message_turns, note_once, result_turns, text_turns
-from webapp.dumps.programs import SETTINGS
+from webapp.dumps.programs import BEGIN, SETTINGS
 from webapp.dumps.records import Turn
 from webapp.dumps.values import text
 
@@ -185,6 +185,7 @@ def _style(written: str) -> re.Pattern[str] | None:
         turned = ["user", "assistant"] * (2 if plain else 1)
         most = 0 if style is TEMPLATE else _MOST_LED
         led = len(before) <= most and "```" not in before and len(sides) > 3 and sides[: len(turned)] == turned
+        led &= not BEGIN.match(before)  # a program's log, whose records hold the chat again
         is_record = len(sides) == 2 and are_fields(written)
         begins = not (before or is_record) if plain else titled or (style in _OWN and before.endswith(_OWN[style]))
         begins &= plain or "assistant" in dropwhile("user".__ne__, sides)  # else headings of a page on both

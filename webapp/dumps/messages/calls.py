@@ -14,7 +14,7 @@ from webapp.dumps.values import WORDS, as_list, as_object, first_text, text
 CALL_LISTS = tuple(WORDS["call_lists"].split())
 _ITEM_ARGUMENTS = ("arguments", "action", "queries", "code", "input", "operation", "revised_prompt")
 ARGUMENTS = ("arguments", "input", "args", "code", "tool_kwargs", "arguments_json")
-ID_KEYS = ("id", "call_id", "toolUseId", "tool_call_id", "tool_use_id", "toolCallId", "toolUseID")
+ID_KEYS = ("id", "call_id", "toolUseId", "tool_call_id", "tool_use_id", "toolCallId", "toolUseID", "toolId")
 """under which providers give a call its id"""
 TOOLS = ("tool", "tool_name", "toolName", "function_name", "tool_used", "tool_called")
 _NAMED_ARGUMENTS = tuple(WORDS["named_arguments"].split())

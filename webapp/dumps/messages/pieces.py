@@ -30,7 +30,7 @@ SAYING = {"content", "parts", "refusal", *CONTENTS}
 _STEPS, _MOST_ITEMS = 4, 20
 _CALLS = (
     *("tool_use", "server_tool_use", "mcp_tool_use", "function_call", "custom_tool_call", "tool_call", "mcp_call"),
-    *("tool-call", "tool_request"),
+    *("tool-call", "tool-use", "tool_request"),
 )
 _RESULTS = (
     *("tool_result", "function_call_output", "custom_tool_call_output", "tool_call_response", "tool-result"),
@@ -64,7 +64,7 @@ _ALONE = ("answer", "text", "content", "output", "response", "message", "reply",
 _ANSWERS = ("content", "output", "response", "result")
 _ABOUT_RESULTS = {
     *("type", "id", "name", "toolName", "is_error", "cache_control", "status", "server_label", "run"),
-    *("tool_use_id", "toolUseId", "toolUseID", "call_id", "tool_call_id", "toolCallId"),
+    *("tool_use_id", "toolUseId", "toolUseID", "call_id", "tool_call_id", "toolCallId", "toolId"),
 }
 _VALUES: dict[str, Literal["text", "thinking", "call", "result"]] = {
     "text": "text",
