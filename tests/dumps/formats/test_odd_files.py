@@ -144,11 +144,13 @@ PIECES = {
     "empty lines of a set": "\\n",
     "names within a line": "User: a. Assistant: b. ",
     "spaces in a box": " ",
+    "calls in fences that nothing closes": "**Tool Use:**\n  ```\n",
 }
 STARTS = {
     "tags that nothing closes": "## User\na\n## Assistant\n",
     "empty lines": "## User\na\n## Assistant\nb",
     "empty lines of a set": '{"chat": "Human: a',
+    "calls in fences that nothing closes": "## User\na\n## Assistant\n",
     "spaces in a box": "╭── User ──╮\n│ a │\n╰──╯\n╭── Assistant ──╮\n│ b",
 }
 ENDS = {"empty lines": "c\n", "empty lines of a set": 'b\\n\\nAssistant: c"}\n'}

@@ -42,8 +42,8 @@ _TOOL = re.compile(
 )
 """what OpenCode's export has of a thought before a call, and of a call; SpecStory has both in tags"""
 _BLOCK = re.compile(
-    r"^(?:[^\w\s#*`]{1,3} )?\*\*Tool (?:Use|Command)(?::\*\*|\*\*:?)(?: \(?`[^`\n]{0,200}`\)?){0,2}[ \t]*\r?\n\s*+"
-    r"(?P<fence>`{3,8})[^\n`]*\n"
+    r"^(?:[^\w\s#*`]{1,3} )?\*\*Tool (?:Use|Command)(?::\*\*|\*\*:?)(?: \(?`[^`\n]{0,200}`\)?){0,2}[ \t]*\r?\n"
+    r"(?:[ \t\r]*\n)*+(?P<fence>`{3,8})[^\n`]*\n"
     r"(?:(?!^(?P=fence))[\s\S])*+^(?P=fence)[ \t]*\r?$|^_Tools? used: [^\n]{1,200}_[ \t]*\r?$",
     re.M,
 )
