@@ -14,22 +14,13 @@ from webapp.parsing.patterns import later
 
 CALL, ANSWER, QUOTED, END = "call", "answer", "quoted", "end"
 """What a tag says about the values behind it."""
-_CALLS = {
-    *("tool_call", "tool_calls", "toolcall", "toolcalls", "tool", "tools", "function_call", "function_calls"),
-    *("function", "functioncall", "functions", "invoke", "action", "python_tag", "python", "plugin", "tools_prefix"),
-    *("tool_call_argument", "tool_calls_section", "tool_sep", "tool_code", "message", "content", "call", "actions"),
-    *("args", "calls"),
-}
-_ANSWERS = {
-    *("answer", "final_answer", "final", "json", "output", "response", "structured_output", "structuredoutput"),
-    *("json_output", "arguments", "parameters"),
-}
-_QUOTES = {
-    *("observation", "observations", "context", "document", "documents", "doc", "result", "results", "tool_result"),
-    *("tool_results", "tool_response", "tool_responses", "tool_output", "function_result", "function_results"),
-    *("function_response", "example", "examples", "input", "user", "system", "schema", "source", "quote"),
-    "search_results",
-}
+_kind = later(
+    r"(?P<call>(?:tool|function)(?:_?calls?|s)?|invoke|actions?|python(?:_tag)?|plugin|message|content|calls?|args"
+    r"|tool_(?:call_argument|calls_section|sep|code)|tools_prefix)"
+    r"|(?P<answer>(?:final_)?answer|final|(?:json_|structured_?)?output|json|response|arguments|parameters)"
+    r"|(?P<quoted>(?:(?:tool|function)_(?:result|response)|search_result|result|observation|document|example)s?"
+    r"|tool_output|context|doc|input|user|system|schema|source|quote)"
+)
 TAG = r"<[/A-Za-z|｜◁][^<>\n{}\[\]]{0,60}+>|\[/?[A-Z][A-Z_]{2,30}\]|<!\[CDATA\["
 CDATA = "<![CDATA["
 _word = later(r"[A-Za-z][\w▁-]*+(?:[:：][\w▁-]++)?")
@@ -86,8 +77,8 @@ def kind_of(tag: str) -> str | None:
     if tag[1] == "/" or re.search(r"(?:^|_)(?:end|eom_id|eot_id|im_end|suffix)(?:_|$)", name):
         return END
     name = re.sub(r"^(?:start|begin)_|_(?:begin|start)$", "", name)
-    kinds = ((_CALLS, CALL), (_ANSWERS, ANSWER), (_QUOTES, QUOTED))
-    return next((kind for names, kind in kinds if name in names), None)
+    kind = _kind.fullmatch(name)
+    return kind.lastgroup if kind else None
 
 
 def tool_before(raw: str, at: int) -> str | None:

@@ -61,9 +61,6 @@ def close(machine: Machine, char: str) -> None:
 def _close_top(machine: Machine) -> None:
     raw, at, frame = machine.raw, machine.at, machine.frames[-1]
     if len(machine.frames) == 1 and goes_on(raw, frame.start, at + 1, machine.end):
-        if machine.state in "cv":
-            settle(machine)
-            machine.state = "a"
         machine.patch("extra_closer", at, at + 1)
         machine.at += 1
         return

@@ -73,6 +73,7 @@ MADE_BETWEEN_TOKENS = {
     "missing_value": "A key without a value gets null, or is dropped where the policy says so.",
     "quotation_mark": "A mark or number at the beginning of each line (> of a quotation, + of a diff, 12:) is removed.",
     "set": "A Python set becomes an array.",
+    "single_quotes": "A string in single quotes is put in double quotes.",
     "smart_quotes": "A string in typographic quotes is put in double quotes.",
     "square_object": "Keys and values in square brackets, as Swift and PHP write them, become an object.",
     "trailing_comma": "A comma before a closing bracket is removed.",

@@ -236,13 +236,15 @@ def _score_close(machine: Machine, reading: StringReading, match: re.Match[str])
     if _only_marks.match(raw, at, end):
         return CERTAIN
     following = ASCII.get(raw[at : at + 1], raw[at : at + 1])
-    if following == ",":
-        return CERTAIN if _sound.match(raw, at, end) else 1
+    if _sound.match(raw, at, end):
+        return CERTAIN
     return 2 if following in "`<\"'{[" else 1
 
 
 _root_ends = later(r"\s{0,200}+(?![\w\"':])|\s{0,200}+\n|\s{1,200}+[A-Z]|[ ]")
-_sound = later(rf"""[{COMMA}]\s{{0,200}}+(?:{ANY_KEY}|[-"'{TYPESET}{{\[｛［【\d}}\]]|\Z|{LITERAL}|\.\.\.|{NOTE}|```)""")
+_sound = later(
+    rf"""(?:{MARK}(?=,))?+[{COMMA}]\s{{0,200}}+(?:{ANY_KEY}|[-"'{TYPESET}{{\[｛［【\d}}\]]|\Z|{LITERAL}|\.\.\.|{NOTE}|```)"""
+)
 
 
 def slipped_inside(machine: Machine, reading: StringReading, at: int) -> str:

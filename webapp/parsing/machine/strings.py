@@ -35,6 +35,8 @@ _PAIRS = {"“": "„“", "”": "“”", "»": "«»", "«": "»«", "」": "
 """Quotes of which others may stand in a string, by their closer, which belongs to the opener before it."""
 NAMES = {'"': "double", "'": "single_quotes", "`": "backticks", "´": "backticks"}
 _runs = {quote: re.compile(rf'[^"\\\x00-\x1f{re.escape(ends)}]*+') for quote, ends in QUOTES.items()}
+_half = later(r'„|(?<![\u0590-\u05ff])"|"(?![\u0590-\u05ff])')
+"""A double quote, in Hebrew not within a word."""
 _single_ahead = later(r"[^'\n]{0,300}+'")
 _doubled = later(r"""(["'])\1(?=[^\s,:}\]"'])[^"'\n]{0,200}+\1\1""")
 _doubled_open = later(
@@ -160,7 +162,7 @@ def _is_inside_single(machine: Machine, reading: StringReading, at: int, score: 
     if score < string_end.CERTAIN:
         return _single_ahead.match(machine.raw, at, machine.end) is not None
     machine.look -= at - reading.open_end
-    return machine.raw.count('"', reading.open_end, at) % 2 == 1
+    return len(_half.findall(machine.raw, reading.open_end, at)) % 2 == 1
 
 
 def _remember(reading: StringReading, at: int, score: int, *patches: Edit) -> None:

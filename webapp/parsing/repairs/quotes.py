@@ -1,46 +1,13 @@
-"""Strings in other quotes, with prefixes, with escaped quotes of their own, or in several parts."""
+"""Strings with prefixes, with escaped quotes of their own, or in several parts."""
 
 from __future__ import annotations
 
 import re
 
 from webapp.parsing.machine import strings
-from webapp.parsing.machine.closers import ANY_KEY
 from webapp.parsing.machine.repair import mends
 from webapp.parsing.machine.state import Machine
-from webapp.parsing.machine.tokens import CLOSE, COLON, COMMA, JOINED, LITERAL, SPACE
-from webapp.parsing.patterns import later
-
-
-@mends(
-    "single_quotes",
-    rf"(?:'[^'\\\x00-\x1f]*+'|“[^“”\"\\\x00-\x1f]*+”)(?={SPACE}(?:(?P<colon>[{COLON}])|[{CLOSE}]|(?P<comma>[{COMMA}])))",
-    "kv",
-    "'“",
-    order=10,
-)
-def single_quotes(machine: Machine, match: re.Match[str]) -> bool:
-    """A string in single quotes is put in double quotes.
-
-    The plain form, whose end its surroundings make certain; `machine.strings` reads every other one.
-    """
-    raw, (start, end) = machine.raw, match.span()
-    if match["comma"]:
-        if not (_member if machine.inside == "{" else _item).match(raw, match.end("comma"), machine.end):
-            return False
-    elif (match["colon"] is not None) != (machine.state == "k"):
-        return False
-    name = "single_quotes" if raw[start] == "'" else "smart_quotes"
-    machine.patch(name, start, start + 1, '"')
-    at = start
-    while (at := raw.find('"', at + 1, end)) >= 0:
-        machine.patch("unescaped_quote", at, at, "\\")
-    machine.patch(name, end - 1, end, '"')
-    return machine.string_done(end)
-
-
-_member = later(rf"{SPACE}(?:{ANY_KEY}|[}}\]])")
-_item = later(rf"{SPACE}(?:[\"'“\[{{\d\]-]|\([\"'\d\[{{()-]|{LITERAL})")
+from webapp.parsing.machine.tokens import JOINED
 
 
 @mends("escaped_quotes", r'\\"(?:[^"\\\x00-\x1f]|\\[^"\x00-\x1f])*+\\"(?=\s*+[,:}\]])', "kv", "\\", order=10)
@@ -95,4 +62,4 @@ def string_prefix(machine: Machine, match: re.Match[str]) -> bool:
     return machine.replace("string_prefix", match)
 
 
-plugins = (single_quotes, escaped_quotes, string_prefix, concatenation)
+plugins = (escaped_quotes, string_prefix, concatenation)
