@@ -67,8 +67,6 @@ def decode(text: str, *, strict: bool = True, finite: bool = False) -> Decoded:
     if text.startswith("\ufeff"):
         return Decoded(None, _failure("Unexpected UTF-8 BOM (decode using utf-8-sig)", text, 0))
     at = _SPACE.match(text).end()  # type: ignore[union-attr]  # always matches
-    if text[at : at + 1] not in _BEGINS:
-        return Decoded(None, _failure("Expecting value", text, at))
     try:
         value, end = scan(text, at, _SCANNERS[strict or finite, finite])
     except json.JSONDecodeError as error:
@@ -170,7 +168,6 @@ def _refuse(name: str) -> NoReturn:
 
 
 _NO_MARKS = bytes(byte for byte in range(256) if byte not in b'{}[]"')
-_BEGINS = frozenset('{["-0123456789tfnNI')
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _CONSTANT = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|(NaN|-?Infinity)', re.DOTALL)
 Scanner = Callable[[str, int], tuple[Any, int]]

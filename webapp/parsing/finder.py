@@ -9,7 +9,7 @@ from typing import Any
 from webapp.parsing import decode, escaped
 from webapp.parsing.calls import tags
 from webapp.parsing.calls.tags import Mark
-from webapp.parsing.edit import Edit, NotJson, Span, apply, composed, edit_at, places, stripped
+from webapp.parsing.edit import Edit, NotJson, Span, apply, composed, edit_at, in_order, places, stripped
 from webapp.parsing.engine import Tracer
 from webapp.parsing.machine import closers, escapes, tokens
 from webapp.parsing.machine.reader import read_value
@@ -176,7 +176,7 @@ class Finder:
     def _tail(self, start: int, end: int, limit: int, tier: int) -> int:
         """The end of the extra closers behind a value; in prose only those that touch it and close no other opener."""
         raw = self.tracer.raw
-        tail = closers.tail(raw, end, limit)
+        tail = closers.tail.match(raw, end, limit).end()  # type: ignore[union-attr]  # always matches
         if tail == end or tier == MARKED or start <= self.whole.start:
             return tail
         if raw[end].isspace() or any(start - self.loose.get(kind, -1000) < 300 for kind in "{["):
@@ -222,7 +222,7 @@ class Finder:
             machine.patch("extra_closer", *stripped(raw, machine.at, tail))
         span = Span(start, max(tail, machine.last))
         name = self._name(strategy, start, tail)
-        edits = escapes.throughout(raw, span, machine.edits())
+        edits = escapes.throughout(raw, span, in_order(machine.patches))
         attempt = self.tracer.attempt(name, span, edits, finite=True)
         if note := self._noted(start, attempt.value, note):
             attempt = self.tracer.amend(attempt, note=note)
@@ -257,7 +257,7 @@ class Finder:
             except NotJson as refused:
                 return self.reject("escaped", span.start, end, str(refused))
             end = places(span, edits).raw(0, max(machine.at, machine.last)).end
-            edits = [edit for edit in composed(raw, span, edits, machine.edits()) if edit.span.end <= end]
+            edits = [edit for edit in composed(raw, span, edits, in_order(machine.patches)) if edit.span.end <= end]
         attempt = self.tracer.attempt("escaped", Span(span.start, end), escaped.joined(raw, edits), finite=True)
         if machine.truncated:
             self.cut.add(self.tracer.index(attempt))

@@ -158,12 +158,7 @@ class Trace:
     def as_dict(self) -> dict[str, Any]:
         """The shape that `fencepost parse --json` prints, the API returns and the database stores."""
         return {
-            "profile": self.profile,
-            "version": self.version,
-            "verdict": self.verdict,
-            "truncated": self.truncated,
-            "ambiguous": self.ambiguous,
-            "exhausted": self.exhausted,
+            **{name: getattr(self, name) for name in _PLAIN},
             "flags": [flag.as_dict() for flag in self.flags],
             "policy": dict(self.policy),
             "chosen": list(self.chosen),
@@ -176,19 +171,18 @@ class Trace:
     def from_dict(cls, data: Mapping[str, Any]) -> Trace:
         """The trace that `as_dict` wrote; attempts get their values back where they were chosen."""
         return cls(
-            data["profile"],
-            data["version"],
-            data["verdict"],
-            tuple(Attempt.from_dict(attempt) for attempt in data["attempts"]),
-            tuple(data["chosen"]),
-            tuple(data["values"]),
-            data["truncated"],
-            data["ambiguous"],
-            data["exhausted"],
-            data.get("policy", {}),
-            data["microseconds"],
-            tuple(Flag.from_dict(flag) for flag in data.get("flags", ())),
+            attempts=tuple(Attempt.from_dict(attempt) for attempt in data["attempts"]),
+            chosen=tuple(data["chosen"]),
+            values=tuple(data["values"]),
+            policy=data.get("policy", {}),
+            microseconds=data["microseconds"],
+            flags=tuple(Flag.from_dict(flag) for flag in data.get("flags", ())),
+            **{name: data[name] for name in _PLAIN},
         )
+
+
+_PLAIN = ("profile", "version", "verdict", "truncated", "ambiguous", "exhausted")
+"""The fields of a trace that its dictionary holds as they are."""
 
 
 def read_stored(raw: str, data: Mapping[str, Any]) -> Trace:

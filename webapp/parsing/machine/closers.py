@@ -41,7 +41,8 @@ _in_array = later(rf"{SPACE}(?:[}}\])]|\Z|,(?!{SPACE}{ANY_KEY}))")
 _at_root = later(rf"{SPACE}(?![,}}\]])")
 _run = later("|".join(rf"{closer}(?:\s*+{closer}){{9,}}+|{closer}++" for closer in (r"\}", r"\]", r"\)", f"[{CLOSE}]")))
 """Closers that touch, or so many of them apart that each cannot be one that stands for another."""
-_tail = later(r"[ \t\r\n]{0,200}+[}\]](?:[ \t\r\n]{0,20}+[}\]])*+")
+tail = later(r"(?:[ \t\r\n]{0,200}+[}\]](?:[ \t\r\n]{0,20}+[}\]])*+)?+")
+"""A run of closers that follows a finished value, or nothing."""
 _key_before = later(r"""["']\s*+:\s*+\Z""")
 text_goes_on = later(r"""[ \t]{0,20}+(?:["':]|,[ \t]{0,20}+"[^"\n]{1,60}+"[ \t]{0,20}+:)""")
 DEEPEST = 64
@@ -202,9 +203,3 @@ def goes_on(raw: str, start: int, end: int, limit: int) -> bool:
     """
     match = (_more_members if raw[start] == "{" else _more_items).match(raw, end, limit)
     return match is not None and not (match.lastgroup == "extra" and _key_before.search(raw, max(0, start - 99), start))
-
-
-def tail(raw: str, at: int, end: int) -> int:
-    """The end of a run of closers that follows a finished value, or `at`."""
-    match = _tail.match(raw, at, end)
-    return match.end() if match else at

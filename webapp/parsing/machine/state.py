@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from webapp.parsing.edit import Edit, NotJson, edit_at, in_order
+from webapp.parsing.edit import Edit, NotJson, edit_at
 from webapp.parsing.machine.tokens import balanced_end
 
 DEEPEST = 5_000
@@ -53,9 +53,6 @@ class Machine:
     patches: list[Edit] = field(default_factory=list)
     truncated: bool = False
     look: int = 1_000_000
-
-    def edits(self) -> list[Edit]:
-        return in_order(self.patches)
 
     def patch(self, repair: str, start: int, end: int, new: str = "") -> None:
         self.patches.append(edit_at(self.raw, repair, start, end, new))

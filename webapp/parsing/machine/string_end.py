@@ -97,7 +97,7 @@ _closed_string = later(r"""(?:"(?:[^"\\\n]|\\.){0,300}+"|'[^'\\\n]{0,300}+')\s{0
 _one_word = later(r"\w++\Z")
 _only_marks = later(r"(?:</[\w|]{1,40}+>\s*+|```\s*+)*+\Z")
 _value_ahead = later(rf"""\s{{0,50}}+(?:["'“\[{{\d-]|{LITERAL})""")
-_colon = later(r"\s{0,200}+(?::(?!/)|=>)")
+colon = later(r"\s{0,200}+(?::(?!/)|=>)")
 _set = later(rf",\s{{0,100}}+(?:{SCALAR}{SPACE},{SPACE}){{0,200}}+{SCALAR}{SPACE}\}}")
 
 
@@ -258,7 +258,3 @@ def slipped_inside(machine: Machine, reading: StringReading, at: int) -> str:
         pattern, kind = (_after_value, "nocomma") if machine.inside == "{" else (_after_item, "next")
     match = pattern.match(machine.raw, at + 1, machine.end)
     return char if match and match.lastgroup == kind else ""
-
-
-def colon_follows(machine: Machine, end: int) -> bool:
-    return machine.inside != "{" and _colon.match(machine.raw, end, machine.end) is not None

@@ -21,11 +21,8 @@ QUOTES = {
     "‘": "’‘'",
     "′": "′’'",
     "’": "’‘'",
-    "«": "»",
     "»": "«»",
-    "‹": "›",
-    "「": "」",
-    "『": "』",
+    **dict(zip("«‹「『", "»›」』", strict=True)),
     "＂": '＂"',
     "＇": "＇'",
     "″": '″"',
@@ -215,7 +212,7 @@ def _open(machine: Machine, reading: StringReading) -> None:
 
 def finish(machine: Machine, reading: StringReading, end: int) -> None:
     """The string is read up to `end`: it was a key, a value, or an item that proves to be a key."""
-    if reading.where == "i" and string_end.colon_follows(machine, end):
+    if reading.where == "i" and machine.inside != "{" and string_end.colon.match(machine.raw, end, machine.end):
         missing_tokens.item_is_key(machine, reading.start, end)
     else:
         machine.string_done(end)

@@ -57,14 +57,12 @@ def number(machine: Machine, match: re.Match[str]) -> bool:
     )
 
 
-_JSON = {"true": "true", "false": "false", "null": "null", "none": "null", "undefined": "null", "nil": "null"}
-
-
 @mends("literal", r"(?i:true|false|null|none|undefined|nil)\b" + DELIMITED, "v", "tTfFnNuU", order=20)
 def literal(machine: Machine, match: re.Match[str]) -> bool:
     """A literal of Python, JavaScript or another language (True, None, undefined) becomes JSON's."""
     if match[0] not in ("true", "false", "null"):
-        machine.patch("literal", match.start(), match.end(), _JSON[match[0].lower()])
+        word = match[0].lower()
+        machine.patch("literal", match.start(), match.end(), word if word in ("true", "false") else "null")
     machine.value_done(match.end())
     return True
 

@@ -37,17 +37,16 @@ def comment(machine: Machine, match: re.Match[str]) -> bool:
 
 def _end(raw: str, match: re.Match[str], limit: int) -> int:
     """Where the comment ends that began with what the pattern matched, or -1."""
-    if match[0] in ("//", "#", "--"):
-        end = raw.find("\n", match.end(), min(limit, match.end() + LONGEST))
-        return end if end >= 0 else min(limit, match.end() + LONGEST)
-    if match[0] == "/*":
-        end = raw.find("*/", match.end(), limit)
-        return end + 2 if end >= 0 else limit
-    closing = "-->" if match[0] == "<!--" else "</think>"
-    end = raw.find(closing, match.end(), min(limit, match.end() + LONGEST))
-    return end + len(closing) if end >= 0 else -1
+    far = limit if match[0] == "/*" else min(limit, match.end() + LONGEST)
+    closing = _CLOSING.get(match[0], "\n")
+    end = raw.find(closing, match.end(), far)
+    if end < 0:
+        return -1 if match[0][0] == "<" else far
+    return end + len(closing.strip())
 
 
+_CLOSING = {"/*": "*/", "<!--": "-->", "<think>": "</think>"}
+"""What ends a comment that its line's end does not."""
 _word = later(r"""#[\w-]{2,40}+(?=[ \t]*+(?:[}\]]|,[ \t]*+(?:["'}\]\n#]|\Z)))|#[\da-fA-F]{3,8}+\s*+[,}\]]""")
 """A colour or a tag, which is a value: `#ff8800`."""
 _mark = later(r"(?<=[\"'\w}\]])#(?=[,:}\]])")
