@@ -93,9 +93,9 @@ _twice_first = later(r'[{\[]\s*+""[^",:{}\[\]\s][^"\n]{0,80}+""\s*+[:,\]]')
 _twice = later(r'"(?P<part>")')
 """Every quote stands twice, as a field of a CSV file has it."""
 _field_end = later(r'(?<!")(?:"")*+"(?!")')
-_gemma_quote = later(r'(?P<part><\|"\|>)')
+_gemma_quote = later(r'(?P<part><\|"\|?>)')
 _ENTITIES = {
-    '<|"|>': '"',
+    **dict.fromkeys(('<|"|>', '<|">'), '"'),
     **dict.fromkeys(("&quot;", "&#34;", "&#x22;"), '"'),
     **dict.fromkeys(("&apos;", "&#39;", "&#x27;"), "'"),
     "&lt;": "<",
@@ -122,7 +122,7 @@ def layer_at(raw: str, start: int, limit: int, failed: int) -> Layer | None:
         return _without(raw, start, limit, _gap, "escaped_space")
     if failing[:1] == "&" and _entity.match(raw, failed):
         return _without(raw, start, limit, _entity, "html_entity")
-    if raw.find('<|"|>', failed, failed + 100) >= 0:
+    if _gemma_quote.search(raw, failed, failed + 100):
         return _without(raw, start, limit, _gemma_quote, "call_markup")
     return _without(raw, start, limit, _heavy, NAME) if failing == "\\\\" else None
 
