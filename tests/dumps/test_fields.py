@@ -267,8 +267,8 @@ def test_an_answer_that_speaks_of_streams_is_none(tmp_path, word):
     ("request_", "model"),
     [
         ({"model": "gpt-4o"}, "gpt-4o"),
-        ({"model": "gpt-5.4"}, None),
-        ({"model": "GPT"}, None),
+        ({"model": "gpt-5.4"}, "gpt-5.4"),
+        ({"model": "GPT-5.4-mini"}, None),
         ({"model": "gpt-4o", "models": ["gpt-4o", "gpt-5.4"]}, None),
         ({"model": "gpt-4o", "providerOptions": {"gateway": {"models": ["gpt-5.4"]}}}, None),
         ({}, None),
@@ -276,7 +276,7 @@ def test_an_answer_that_speaks_of_streams_is_none(tmp_path, word):
 )
 def test_who_was_asked_is_kept_where_another_answers(tmp_path, request_, model):
     message = {"role": "assistant", "content": "Hello."}
-    body = {"object": "chat.completion", "model": "gpt-5.4-mini", "choices": [{"message": message}]}
+    body = {"object": "chat.completion", "model": "gpt-5.4-mini-2026-03-05", "choices": [{"message": message}]}
     assert (answered(tmp_path, request_, json.dumps(body)).declared or {}).get("model") == model
     of_azure = json.dumps({**body, "prompt_filter_results": []})
     assert "model" not in (answered(tmp_path, request_, of_azure).declared or {})

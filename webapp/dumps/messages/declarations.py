@@ -8,6 +8,7 @@ mean. What a request does not say is not in it, and a request that says nothing 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -54,6 +55,8 @@ _SAYING = frozenset(
 )
 """keys without one of which nothing is declared: most objects that are looked at are messages"""
 _CHOICES = {"any": "required", "validated": "auto", "required": "required", "auto": "auto", "none": "none"}
+_snapshot = re.compile(r"(?:[-@:]\d{3}.*)?")
+"""what an answer adds to the name of a model that is the same"""
 _FORMS = frozenset(("properties", "items", "$ref", "anyOf", "oneOf", "allOf", "enum"))
 """keys of a schema that stands for the form of an answer, as Ollama has it"""
 
@@ -75,7 +78,7 @@ def declared_in(holder: Any, depth: int = _DEPTH) -> Declared | None:
 def with_model(declared: Declared | None, request: Any, answered: str | None) -> Declared | None:
     """`declared` with the model that the request names, where its answer names another and it allows no others."""
     asked = first_text(request, "model", "modelId") or ""
-    is_same = not asked or not answered or answered.lower().startswith(asked.lower())
+    is_same = not asked or not answered or _snapshot.fullmatch(answered.lower().removeprefix(asked.lower()))
     routed = as_object(as_object(request.get("providerOptions")).get("gateway"))
     holders = (request, routed, as_object(request.get("extra_body")))
     if is_same or any(holder.get(key) for holder in holders for key in ("models", "fallbacks")):

@@ -13,6 +13,8 @@ _family = re.compile(
 _version = re.compile(
     r"(?:(?<![\da-z])[vkmr]?|(?<=[a-z])(?=\d\.\d))(\d)(?:[.:_-]?(\d))?(?!\d|\.?\d*(?:x|[bkmt](?![a-z])))"
 )
+_SIZED = ("claude", "gemini")
+"""families of which no model has a name without a size"""
 _size = re.compile(r"(?<![a-np-z])(?:mini|nano|lite|haiku|sonnet|opus|flash|pro)(?![a-z])")
 
 
@@ -42,7 +44,8 @@ def is_other(asked: str, answered: str) -> bool:
     if not version or not other:
         return False
     is_same = version.startswith(other_version) or other_version.startswith(version)
-    return family != other or not is_same or (other_version != "" and sizes != other_sizes)
+    is_sized = other_version != "" and (family not in _SIZED or bool(sizes and other_sizes))
+    return family != other or not is_same or (is_sized and sizes != other_sizes)
 
 
 def _parts(name: str) -> tuple[str, str, set[str]]:
