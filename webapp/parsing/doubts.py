@@ -63,7 +63,9 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
     names = {edit.repair for edit in edits}
     if names & {"set", "missing_value"} and (pair := _pair.search(attempt.span.of(raw))):
         yield Flag("closed_by_guess", Span(*(attempt.span.start + at for at in pair.span("pair"))))
-    if "mismatched_closer" in names and _wrong_opener(raw, attempt, names):
+    if "mismatched_closer" in names and (
+        "semicolon" in names or _keyed_item.search(apply(raw, attempt.span, attempt.edits))
+    ):  # the closer may have been right, and the opening bracket of keys and values wrong
         yield Flag("closed_by_guess", Span(attempt.span.start, attempt.span.start + 1))
     for edit in edits if names & _ASKED.keys() else ():
         if (is_doubtful := _ASKED.get(edit.repair)) and is_doubtful(raw, edit):
@@ -141,11 +143,6 @@ _ASKED: dict[str, Callable[[str, Edit], object]] = {
     "truncation": lambda _, edit: not {":", "}", "]"}.isdisjoint(edit.old),
 }
 """By repair, whether an edit leaves another reading of the text open."""
-
-
-def _wrong_opener(raw: str, attempt: Attempt, names: set[str]) -> bool:
-    """Whether a closer that was changed may have been right, and the opening bracket of keys and values wrong."""
-    return "semicolon" in names or _keyed_item.search(apply(raw, attempt.span, attempt.edits)) is not None
 
 
 def _at_the_end(raw: str, attempt: Attempt, names: set[str]) -> Iterator[Flag]:

@@ -163,7 +163,8 @@ def _why(attempt: Attempt) -> str:
 
 
 def _surroundings(raw: str, start: int, end: int) -> str:
-    before, after = _is_prose(_without_fence(raw[:start])), _is_prose(raw[end:].lstrip("`~ \t\r\n"))
+    before = _two_words.match(_without_fence(raw[:start]))
+    after = _two_words.match(raw[end:].lstrip("`~ \t\r\n"))
     if before and after:
         return "in prose"
     return "after prose" if before else "before prose" if after else "alone"
@@ -173,11 +174,6 @@ def _without_fence(before: str) -> str:
     """The text before a value, without the line that opens its fence."""
     line = before.rfind("\n", 0, len(before.rstrip())) + 1
     return before[:line] if _fence.match(before, line) else before
-
-
-def _is_prose(text: str) -> bool:
-    """Whether a text has two words."""
-    return _two_words.match(text) is not None
 
 
 def _tokens(raw: str, at: int) -> str:

@@ -72,7 +72,12 @@ class Finder:
     def leave(self, at: int) -> None:
         """The region is over, its last candidate ended at `at`."""
         self.resume_at = at if at > self.end else 0
-        self._count_hidden()
+        first, last, count = self.hidden
+        if count:
+            self.hidden = (0, 0, 0)
+            self.tracer.exhausted = True
+            reason = f"{count:,} more candidates were looked at and are no JSON"
+            self.tracer.reject("balanced", Span(first, last), reason)
 
     def lenient(self, start: int, tier: int = PROSE) -> bool:
         """Whether the place says that JSON is meant: a fence, a tag, or the very beginning of the response."""
@@ -113,14 +118,6 @@ class Finder:
         self.tracer.exhausted = True
         reason = f"after {len(self.tracer.attempts):,} attempts the rest was not looked at"
         self.tracer.reject("balanced", Span(at, self.end), reason)
-
-    def _count_hidden(self) -> None:
-        start, end, count = self.hidden
-        if count:
-            self.hidden = (0, 0, 0)
-            self.tracer.exhausted = True
-            reason = f"{count:,} more candidates were looked at and are no JSON"
-            self.tracer.reject("balanced", Span(start, end), reason)
 
     def consider(self, strategy: str, start: int, limits: Limits, tier: int, note: str | None = None) -> int:
         """Try the value that begins at `start`: as it is, then repaired up to one of `limits`; where it ends."""

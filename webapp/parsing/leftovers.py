@@ -51,7 +51,8 @@ _REASONS = {
 def name_leftovers(tracer: Tracer, thoughts: list[tuple[int, int]]) -> None:
     """Add an attempt for each run of unexplained brackets and keys; beside a value they make the trace ambiguous."""
     covered = _merged([attempt.span for attempt in tracer.attempts[1:]])
-    values = _passed_over(tracer)
+    long = [attempt.span for attempt in tracer.attempts[1:] if attempt.span.end - attempt.span.start > LONG]
+    values = _merged([*(tracer.attempts[index].span for index in tracer.chosen), *long])
     runs = list(_runs(tracer.raw, covered, values, thoughts))
     for kind, start, end in runs:
         tracer.reject("leftover", Span(start, end), _REASONS[kind])
@@ -104,12 +105,6 @@ def _bracket_around(raw: str, value: Span, passed: set[int]) -> int:
         if at in passed and near[at - low] in "{[":
             return at if balanced_end(near, at - low, len(near)) + low > value.end else -1
     return -1
-
-
-def _passed_over(tracer: Tracer) -> list[Span]:
-    """What is not looked through for leftovers: the values, and attempts that are very long."""
-    long = [attempt.span for attempt in tracer.attempts[1:] if attempt.span.end - attempt.span.start > LONG]
-    return _merged([*(tracer.attempts[index].span for index in tracer.chosen), *long])
 
 
 def _runs(

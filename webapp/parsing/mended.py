@@ -53,14 +53,14 @@ def one_character(raw: str, start: int, end: int, failed: int = 0) -> Mended | N
         if stop > 0 and edits:  # what closes more than it opens is no slip of one character
             return None if _closes_more.match(text, stop) else Mended(start + stop + len(edits), value, tuple(edits))
         if stop > 0:
-            return _changed(raw, start, text, stop, _doubled(text, stop))
+            return _changed(raw, start, text, stop, _second_ones(text, stop))
         first = first or failed
         spot = _spot(text, failed)
         if spot < 0:
             break
         edits = composed(raw, span, edits, [_removed(text, spot)])
         text = text[:spot] + text[spot + 1 :]
-    return _changed(raw, start, whole, first, chain(_doubled(whole, first), suspects.changes(whole, first)))
+    return _changed(raw, start, whole, first, chain(_second_ones(whole, first), suspects.changes(whole, first)))
 
 
 def _spot(text: str, at: int) -> int:
@@ -88,17 +88,12 @@ def _removed(text: str, at: int) -> Edit:
     return Edit(_NAMES[text[at]][0], Span(at, at + 1), text[at], "")
 
 
-def _doubled(text: str, failed: int) -> Iterator[tuple[int, int, str]]:
-    """Brackets that stand twice, which shows only further on, where their match is missing; as `suspects.changes`."""
-    return ((at, 1, "") for at in _second_ones(text, failed))
-
-
 def closed_twice(raw: str, start: int, end: int, tail: int) -> Mended | None:
     """Another reading of a value that ends at `end` with one bracket too many behind it: an earlier one is that one."""
     text = raw[start:tail]
     if tail - start > LONGEST or len(raw[end:tail].strip()) != 1:
         return None
-    for at in _second_ones(text, end - start):
+    for at, _, _ in _second_ones(text, end - start):
         if text[at] != "[" and (_has_own_line(text, at) or text[at + 1 :].strip("}] \t\r\n")):
             shorter = text[:at] + text[at + 1 :]
             stop, value, _ = read(shorter, 0)
@@ -121,14 +116,16 @@ def opened_twice(text: str) -> bool:
     return any(read(candidate, 0)[0] == len(candidate) for candidate in shorter)
 
 
-def _second_ones(text: str, failed: int) -> Iterator[int]:
+def _second_ones(text: str, failed: int) -> Iterator[tuple[int, int, str]]:
     """Brackets before `failed` that may stand twice, on a line of their own or side by side, the nearest first.
+
+    That shows only further on, where their match is missing. As `suspects.changes` has them.
 
     One that opens twice could as well lack its closer; so that is tried only in a text that else breaks its lines.
     """
     low = max(0, failed - 2_000)
     below = [match.start("second") for match in _below.finditer(text, low, failed + 1)]
-    yield from below[:-5:-1]
+    yield from ((at, 1, "") for at in below[:-5:-1])
     closes = holds(text, failed, len(text), "}]")  # else one closer less would close nothing
     kinds = [pair for pair in ("}}", "]]", "[[") if (closes or pair == "[[") and text.find(pair, low, failed) >= 0]
     if not kinds:
@@ -136,7 +133,7 @@ def _second_ones(text: str, failed: int) -> Iterator[int]:
     if "[[" in kinds and text.find("\n", 0, failed) < 0:
         kinds.remove("[[")
     places = sorted((match for pair in kinds for match in _places(text, pair, low, failed)), reverse=True)
-    yield from (at + (text[at] != "[") for at in places[:4])
+    yield from ((at + (text[at] != "["), 1, "") for at in places[:4])
 
 
 _below = later(r"\n([ \t]*+)\S[^\n]*+(?<![{\[,])(?=\n\1(?P<second>[}\]]))")

@@ -29,11 +29,7 @@ def opens_next(machine: Machine, reading: StringReading, at: int) -> int:
         closer = _other_closer.search(machine.raw, max(reading.open_end, at - 200), at)
         if closer and closed_by_another(machine.raw, reading, closer.start() + 1):
             return closer.start() + 1 if _rest_of_key.match(machine.raw, at + 1, machine.end) else -1
-    if reading.where == "v":
-        return _opens_next_key(machine, reading, at)
-    if reading.where == "i":
-        return _opens_next_item(machine, reading, at)
-    return _key_without_quote(machine, reading, at)
+    return (_key_without_quote if reading.where == "k" else _opens_behind_comma)(machine, reading, at)
 
 
 def closed_by_another(raw: str, reading: StringReading, at: int) -> bool:
@@ -56,27 +52,19 @@ def swallowed_key(machine: Machine, reading: StringReading, at: int) -> int:
     return match.start() + (raw[match.start()] in "'’`")
 
 
-def _opens_next_key(machine: Machine, reading: StringReading, at: int) -> int:
-    raw = machine.raw
-    if not (raw[at - 1] == "," or raw[at - 1].isspace()) or not _rest_of_key.match(raw, at + 1, machine.end):
+def _opens_behind_comma(machine: Machine, reading: StringReading, at: int) -> int:
+    """The same of what stands behind a comma, or for a key on the next line: it ends before that."""
+    raw, is_item = machine.raw, reading.where == "i"
+    rest = _rest_of_items if is_item else _rest_of_key
+    if not (raw[at - 1] == "," or raw[at - 1].isspace()) or not rest.match(raw, at + 1, machine.end):
         return -1
     before = _spaced_comma.search(raw, max(reading.open_end, at - 210), at)
     if not before or before.start() <= reading.open_end or raw[before.start() - 1] in '\\"':
         return -1
-    if reading.opened(raw, "{}", at) > 0:
+    if reading.opened(raw, "{}", at) > 0 or (is_item and (reading.inner or raw[before.start()] != ",")):
         return -1
     low = max(reading.open_end, before.start() - 200)
     return low + len(raw[low : before.start()].rstrip(", \t\r\n"))
-
-
-def _opens_next_item(machine: Machine, reading: StringReading, at: int) -> int:
-    raw = machine.raw
-    if reading.inner or not _rest_of_items.match(raw, at + 1, machine.end):
-        return -1
-    before = _spaced_comma.search(raw, max(reading.open_end, at - 60), at)
-    if not before or before.start() <= reading.open_end or raw[before.start()] != ",":
-        return -1
-    return before.start()
 
 
 def _key_without_quote(machine: Machine, reading: StringReading, at: int) -> int:

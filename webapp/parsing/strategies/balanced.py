@@ -42,8 +42,9 @@ def balanced(finder: Finder, match: re.Match[str]) -> int:
         tier = WEAK
     if tier == MARKED and not finder.meant:
         return finder.consider("tagged", at, lambda: _limits(finder, at), tier)
-    name = "lines" if on_a_line(raw, finder.last_end(), at) else "balanced"
-    return finder.consider(name, at, None, tier)
+    last = finder.last_end()
+    on_next_line = last > 0 and raw[last:at].strip(" \t\r,;") == "\n"
+    return finder.consider("lines" if on_next_line else "balanced", at, None, tier)
 
 
 def _limits(finder: Finder, at: int) -> list[int]:
@@ -95,11 +96,6 @@ def _reject(finder: Finder, at: int, reason: str) -> int:
 
 
 _of_a_program = later(r"\A(?!.*placeholder).*program|Python|shell|of a template|YAML")
-
-
-def on_a_line(raw: str, last: int, start: int) -> bool:
-    """Whether a value that begins at `start` stands on the line right after the one where the last ended."""
-    return last > 0 and raw[last:start].strip(" \t\r,;") == "\n"
 
 
 _TUPLE = (
