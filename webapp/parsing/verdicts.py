@@ -84,13 +84,15 @@ def settled(raw: str, attempt: Attempt, *, refused: bool = False) -> tuple[Attem
 
 
 def place_of(raw: str, within: Span, value: Any) -> Span | None:
-    """The first place in `raw[within]` where the decoder itself reads `value`; None where it stands nowhere as JSON."""
-    if not isinstance(value, (dict, list)):
-        return None
-    for match in islice(_opener.finditer(raw, *within), PLACES):
-        end, read_value = read(raw, match.start())[:2]
-        if 0 < end <= within.end and _same(read_value, value):
-            return Span(match.start(), end)
+    """The first place in `raw[within]` where the decoder itself reads `value`; None where it stands nowhere as JSON.
+
+    A number, or another value that is no object and no list, is looked for in the beginning alone.
+    """
+    openers = (match.start() for match in islice(_opener.finditer(raw, *within), PLACES))
+    for start in openers if isinstance(value, (dict, list)) else (within.start,):
+        end, read_value = read(raw, start)[:2]
+        if start < end <= within.end and _same(read_value, value):
+            return Span(start, end)
     return None
 
 

@@ -10,7 +10,7 @@ import pytest
 from webapp.parsing.engine import Tracer, parse
 
 
-@pytest.fixture(autouse=True, scope="package")
+@pytest.fixture(autouse=True, scope="module")
 def own_readings() -> Iterator[None]:
     once = functools.cache(parse)
     with pytest.MonkeyPatch.context() as patch:
