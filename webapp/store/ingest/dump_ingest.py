@@ -28,7 +28,7 @@ from webapp.store.sessions.dumps import line
 from webapp.store.write.session_state import SessionInput, SessionOutcome
 
 OWN_FORMAT = "fencepost"
-MOST_TEXT = 96 * 1024
+MOST_TEXT = 64 * 1024
 """characters of sessions that are written in one transaction; a longer one is appended piece by piece"""
 MOST_SESSIONS = 16
 MOST_SECONDS = 0.25
