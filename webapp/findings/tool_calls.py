@@ -32,7 +32,7 @@ _result = re.compile(
     re.IGNORECASE,
 )
 _tag = re.compile(r"^<([\w.-]{1,80})>\s{0,9}<[\w.-]{1,80}>", re.MULTILINE)
-_made_up = re.compile(r"(?:O(?<![^\n]O)bservation:|<(?<![^\n]<)(?:function_result|tool_response|tool_result)s?>)")
+_made_up = re.compile(r"^(?:Observation:|<(?:function_result|tool_response|tool_result)s?>)", re.MULTILINE)
 """a result that a model wrote itself, behind its call"""
 _BEGINS = ("Thought:", "Action:")
 _example = re.compile(r"\b(?:like this|as in|e\.g\.|example|looks? like)\b[^\n]{0,60}\n*(?:```\w*\n)?$", re.I)
