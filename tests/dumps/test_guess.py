@@ -174,6 +174,13 @@ def test_case(case: _cases.Case, got: Reader) -> None:
     assert "silent" not in case.done or not refused.value.speaks
 
 
+def test_a_file_that_is_called_a_table_is_one_whatever_its_columns(got: Reader) -> None:
+    rows = 'model,id,sql\nKimi,1,SELECT COUNT(*) FROM berths\nKimi,2,"SELECT MAX(length)\nFROM ferries"\n'
+    told = "a table of no known shape.*'sql'.*\n.*--map 'raw=[$].sql' rows.csv\n.*2 answers"
+    with pytest.raises(UnknownFormat, match=told):
+        got(rows, "rows.csv")
+
+
 @pytest.mark.parametrize("content", ["\0\0\0", b"\x89PNG\r\n\x1a\n"])
 def test_what_is_no_text(content: str | bytes, got: Reader) -> None:
     with pytest.raises(UnknownFormat, match="is not JSON"):

@@ -21,7 +21,7 @@ from webapp.dumps.messages.streams import chunks
 from webapp.dumps.programs import BEGIN, LEVELS, LINES, SETTINGS, answerless, is_of_chats, looks_like
 from webapp.dumps.records import Turn, UnknownFormat
 from webapp.dumps.source import DumpHead, Source
-from webapp.dumps.text_records import is_unnamed_table
+from webapp.dumps.text_records import TABLE, is_unnamed_table
 from webapp.dumps.told_texts import told_texts
 from webapp.dumps.values import as_object, is_speech
 from webapp.plugins import find
@@ -31,6 +31,7 @@ _KINDS = {
     "array": "JSON (a list)",
     "lines": "JSON (one value a line)",
     "parquet": "a Parquet file",
+    "sqlite": "a SQLite file",
 }
 _BINARY = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f\ud800-\udfff]")
 _NO_ANSWER = re.compile(
@@ -101,8 +102,7 @@ def refused(head: DumpHead) -> UnknownFormat:
     """The error for a dump that no format recognises."""
     if head.led and 2 * len(_OBJECT_LINE.findall(head.text)) < len(_LINE.findall(head.text)):
         head = replace(head, shape="text")
-    keys = {str(key) for sample in head.objects for key in sample}
-    bare = answerless(keys)
+    bare = answerless(head.told)
     lines = [_what_it_is(head), *([f"This looks like {bare}."] if bare else _what_to_do(head))]
     return UnknownFormat("\n".join(lines), speaks=_speaks(head))
 
@@ -130,12 +130,12 @@ def _what_it_is(head: DumpHead) -> str:
         if all(isinstance(text, str) for sample in head.samples for text in sample):
             return "The log is JSON of lists of texts, of which nothing says who speaks: log objects with a role."
         return "The log is JSON of lists, as LangGraph streams of several modes are: log each mode's values as objects."
-    keys = sorted({str(key) for sample in head.objects for key in sample})
+    kind, parts, names = _KINDS.get(head.shape, "a file"), "keys", sorted(head.told)
     if head.shape == "sqlite":
-        words = f"The log is a SQLite file of no known shape (its tables: {_listed(head.names)})."
-    else:
-        words = f"The log is {_KINDS.get(head.shape, 'a file')} of no known shape (its keys: {_listed(keys)})."
-    return f"{words}{looks_like(head)}"
+        parts, names = "tables", head.names
+    elif head.shape == "lines" and TABLE.search(head.filename):
+        kind, parts = "a table", "columns"
+    return f"The log is {kind} of no known shape (its {parts}: {_listed(names)}).{looks_like(head)}"
 
 
 def _is_printed(head: DumpHead) -> bool:
@@ -229,8 +229,7 @@ def _holds_none(path: str, head: DumpHead, by: str | None) -> bool:
 
 def _is_of_log(path: str, head: DumpHead) -> bool:
     """Whether the lines of a program's log as JSON stand there."""
-    keys = {str(key) for sample in head.objects for key in sample}
-    return path.removeprefix("$.") in LINES and bool(keys & {*LEVELS, "event", "event_type"})
+    return path.removeprefix("$.") in LINES and bool(head.told & {*LEVELS, "event", "event_type"})
 
 
 def _tried(mapping: dict[str, str], beginning: bytes, filename: str) -> Tried | None:
@@ -247,7 +246,8 @@ def _tried(mapping: dict[str, str], beginning: bytes, filename: str) -> Tried | 
         return _tried({**mapping, "raw": f"{mapping['raw']}.stringValue"}, beginning, filename)
     spoken = [text for text in answers if not _NO_ANSWER.fullmatch(text) and not _ASKED.match(text)]
     is_dialogue = any(_ASKER.fullmatch(name) for text in answers for name in _SPOKEN.findall(text))  # and so no answer
-    if not spoken or 2 * len(spoken) < len(answers) or is_dialogue:
+    is_constant = len(set(spoken)) == 1 and len(spoken) > 2  # as what a service says of itself
+    if not spoken or 2 * len(spoken) < len(answers) or is_dialogue or is_constant:
         return None
     prompts = {turn.raw.strip() for turn in turns if turn.kind == "prompt" and turn.raw}
     records = [as_object(turn.source) for turn in turns if turn.kind == "response"]
@@ -281,7 +281,7 @@ def _speaks(head: DumpHead) -> bool:
     """Whether somebody seems to speak in it, so that passing it over in a folder is worth a word."""
     if is_of_chats(head) or (head.shape == "text" and _ADDRESS.search(head.text)):
         return True
-    bare = answerless({str(key) for sample in head.objects for key in sample})
+    bare = answerless(head.told)
     if bare is not None and "CloudWatch" not in bare:  # whose events hold any log
         return False
     if head.shape == "sqlite":

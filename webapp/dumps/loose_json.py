@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain, islice
 from typing import Any
 
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.framing import USER
 from webapp.dumps.programs import BEGIN
+from webapp.dumps.records import Problem
 from webapp.dumps.source import HEAD, Source
-from webapp.dumps.values import as_list, as_object, moment
+from webapp.dumps.stream import Item, walk
+from webapp.dumps.values import as_list, as_object, is_speech, moment
 
 _RULE = r"[-=*_#]{3,200}[ \t]*(?:\r?\n|\Z)"
 DOCUMENTS = re.compile(
@@ -155,3 +158,32 @@ def spoken(written: str) -> list[bytes] | None:
     asked = [name for name in names if re.fullmatch(USER, name, re.I)]
     is_chat = asked and len(set(names)) == 2 and len(names) == len(items)
     return ["\n\n".join(texts).encode("utf-8", "surrogatepass")] if is_chat else None
+
+
+def listed(source: Source) -> Iterator[Any]:
+    """The items of a list, or the values of lines; what is wrong with others as problems and texts."""
+    first, end = source.line(source.start)
+    source.file.seek(end)
+    if first.rstrip().endswith((b"]", b'"')) and source.file.read(HEAD).strip():
+        yield from (_value(line) for _, line in source.lines() if line.strip())
+        return
+    for part in walk(source.text(), frozenset()):
+        if isinstance(part, Problem | Item):
+            yield part if isinstance(part, Problem) else part.value
+
+
+def _value(line: bytes) -> Any:
+    value = json_or_none(line.decode("utf-8", "surrogateescape"))
+    return Problem("a line", "not JSON") if value is None else value
+
+
+TEXTS = re.compile(r"\s*+(?:\[\s*+)?\"(?:[^\"\\\n]|\\.)*+\"[ \t\r]*+(?:,|\n\s*+\")")
+"""texts in a list, or one a line"""
+
+
+def texts(source: Source) -> Iterator[Any] | None:
+    """Texts as records of one `item`, whoever wrote them; None where hardly one of the first says anything."""
+    begun = list(islice(values := listed(source), 20))
+    if not all(isinstance(one, str) for one in begun) or 2 * sum(map(is_speech, begun)) < len(begun):
+        return None
+    return ({"item": one} if isinstance(one, str) else one for one in chain(begun, values))

@@ -130,12 +130,13 @@ _NO_ANSWERS.update(WORDS["no_answers"].split())
 
 
 def outline(values: list[dict[str, Any]]) -> list[OutlinePath]:
-    """The paths of these records, in their order."""
+    """The paths of these records, in their order, each with the longest text that stands there."""
     places: dict[str, OutlinePath] = {}
     for record in values:
         for place in places_of(record, "$", 0):
-            if len(places) < MOST_PATHS or place.path in places:
-                places.setdefault(place.path, place)
+            longest = len(places[place.path].text or "") if place.path in places else -1
+            if (len(places) < MOST_PATHS or place.path in places) and len(place.text or "") > longest:
+                places[place.path] = place
     return list(places.values())
 
 

@@ -22,7 +22,6 @@ from webapp.dumps.messages.printed import printed_records
 from webapp.dumps.messages.streams import is_event, wrapped_event
 from webapp.dumps.records import Problem
 from webapp.dumps.source import BLOCK, CHUNK, HEAD, NO_RECORD, TAR, TAR_AT, ZIPS, DumpHead, Source
-from webapp.dumps.stream import Item, walk
 from webapp.dumps.values import UNNAMED, are_samples, in_turn, is_text_pair, names_in
 
 _MARKS = (
@@ -187,7 +186,7 @@ def _joined_lists(source: Source) -> Iterator[Any]:
 
 def _of_lists(source: Source) -> Iterator[Any]:
     """Lists of messages as one record each; the items of other lists one by one."""
-    return chain.from_iterable(map(_of_list, _listed(source)))
+    return chain.from_iterable(map(_of_list, loose_json.listed(source)))
 
 
 def _of_list(value: Any) -> Iterator[Any]:
@@ -202,26 +201,9 @@ def _of_list(value: Any) -> Iterator[Any]:
         yield from value if isinstance(value, list) else [value]
 
 
-def _listed(source: Source) -> Iterator[Any]:
-    """The items of a list, or the values of lines; what is wrong with others as problems and texts."""
-    first, end = source.line(source.start)
-    source.file.seek(end)
-    if first.rstrip().endswith(b"]") and source.file.read(HEAD).strip():
-        yield from (_value(line) for _, line in source.lines() if line.strip())
-        return
-    for part in walk(source.text(), frozenset()):
-        if isinstance(part, Problem | Item):
-            yield part if isinstance(part, Problem) else part.value
-
-
-def _value(line: bytes) -> Any:
-    value = json_or_none(line.decode("utf-8", "surrogateescape"))
-    return "not JSON" if value is None else value
-
-
 def _text_lists(source: Source) -> Iterator[Any] | None:
     """What was asked and answered, of lists of two texts, or a chat of each list; None where nobody speaks in them."""
-    begun = list(islice(values := _listed(source), 20))
+    begun = list(islice(values := loose_json.listed(source), 20))
     every, first = chain(begun, values), next(iter(begun), None)
     if all(map(are_samples, begun)):  # as bigcode-evaluation-harness keeps them
         return ({"completions": one} for one in every)
@@ -296,5 +278,6 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[Source], Iterable[Any] | None]]
     (text_records.GLUED, _of_whole(text_records.glued)),
     (_TEXT_LISTS, _text_lists),
     (loose_json.SPOKEN, _of_whole(loose_json.spoken)),
+    (loose_json.TEXTS, loose_json.texts),
 )
 """how texts begin, and what reads them, or finds that they are none of these after all"""

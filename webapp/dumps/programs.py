@@ -167,8 +167,7 @@ def _tools() -> list[dict[str, Any]]:
 
 
 def _tool_of(head: DumpHead) -> dict[str, Any] | None:
-    keys = {str(key) for sample in head.objects for key in sample}
-    shown = {"tables": set(head.names), "keys": keys}
+    shown = {"tables": set(head.names), "keys": head.told}
     for tool in _tools():
         begins = "begins" in tool and re.match(tool["begins"], head.text)
         if begins or any(kind in tool and found.issuperset(tool[kind]) for kind, found in shown.items()):

@@ -223,6 +223,11 @@ class DumpHead:
         return self.members.keys() | self.items.keys()
 
     @property
+    def told(self) -> set[str]:
+        """The keys of the `objects`."""
+        return {str(key) for sample in self.objects for key in sample}
+
+    @property
     def samples(self) -> list[Any]:
         return self.lines if self.shape == "lines" else self.items.get("", [])
 

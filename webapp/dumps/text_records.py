@@ -19,6 +19,8 @@ from webapp.dumps.values import as_list, as_object, is_speech
 
 _COLUMN = re.compile(r"[,;\t]?[\w\"'][^\r\n]{0,80}")
 _LONGEST_NAME = 80
+TABLE = re.compile(r"\.[ct]sv\b", re.I)
+"""in names of files"""
 FRAME = re.compile(r'\s*\{\s*"(?:[^"\n]{1,80}":\s*\{"0"\s*:|columns":\s*\[\s*")')
 _FRAMED = {"columns", "index", "data", "ncols", "nrows", "_type", "column_types"}
 """how pandas writes its columns, or their names and its rows"""
@@ -63,15 +65,16 @@ def _are_short(names: list[str]) -> bool:
     return all(len(name) <= _LONGEST_NAME for name in names)
 
 
-def _separator(head: str) -> str | None:
-    """What parts the columns of a table whose first line names them, one of which is called as texts of models are."""
+def _separator(head: str, filename: str) -> str | None:
+    """What parts the columns of a table whose first line names them, where its file or a column is called so."""
     first, newline, rest = head.lstrip("\ufeff").partition("\n")
     if not newline or "\0" in head or not rest.strip() or not _COLUMN.match(first) or head.lstrip()[:1] in "{[":
         return None
+    is_called_so = TABLE.search(filename) is not None
     for separator in (",", "\t", ";"):
         rows = _first_rows(head, separator)
         widths = {len(row) for row in rows}
-        if len(rows) > 1 and len(widths) == 1 and len(rows[0]) > 1 and _are_names(rows[0]):
+        if len(rows) > 1 and len(widths) == 1 and len(rows[0]) > 1 and _are_names(rows[0], is_called_so):
             return separator
     return None
 
@@ -92,14 +95,15 @@ def _first_rows(head: str, separator: str) -> list[list[str]]:
     return [row for row in rows[: 5 if len(head) < HEAD or len(rows) > 5 else -1] if row]
 
 
-def _are_names(header: list[str]) -> bool:
-    """Whether these are names of columns and no sentence with commas, one of which a text of a model may be under."""
+def _are_names(header: list[str], is_called_so: bool) -> bool:
+    """Whether these are names of columns and no sentence with commas; of what no table is called, one of a text."""
     is_json = any(mark in name for name in header for mark in '{"')
     named = [name for name in header if name]  # those that a spreadsheet adds have no name
     if is_json or len(set(named)) < len(named) or any(name != name.strip() or len(name) > 80 for name in named):
         return False
     words = [re.split(r"[\W_]+", name) for name in header]
-    return max(map(len, words)) <= 4 and any(_SPEAKING.fullmatch(word) for name in words for word in name)
+    is_speaking = any(_SPEAKING.fullmatch(word) for name in words for word in name)
+    return is_called_so or (max(map(len, words)) <= 4 and is_speaking)
 
 
 def cell_value(name: str, cell: str) -> Any:
@@ -123,7 +127,7 @@ def _tells(value: Any) -> bool:
 
 def table_rows(source: Source, head: str) -> Iterator[Any] | None:
     """The rows of a table whose first line names its columns; None for other texts."""
-    separator = _separator(head)
+    separator = _separator(head, source.filename)
     return None if separator is None else _rows(source, separator)
 
 

@@ -147,8 +147,7 @@ class NamedAnswers(Format):
 
     def sniff(self, head: DumpHead) -> int:
         """Most of the samples that say something hold an answer, and one of them a sentence."""
-        keys = {str(key) for value in head.objects for key in value}
-        if head.shape not in ("object", "array", "lines", "parquet") or answerless(keys) is not None:
+        if head.shape not in ("object", "array", "lines", "parquet") or answerless(head.told) is not None:
             return 0
         named = [list(named_texts(value, most=_SHOWN)) for value in head.objects]
         every = [[text for text in texts if text.side in _AT_WORK] for texts in named]

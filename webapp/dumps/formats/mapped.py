@@ -172,9 +172,7 @@ plugins = (Mapped(), Guessed())
 def _evident(head: DumpHead) -> dict[str, str] | None:
     """The mapping that would be advised, where a model is named, and what it reads is called as models' texts are, or
     has beside it what it took to write it."""
-    keys = {str(key) for sample in head.objects for key in sample}
-    tried = of_mappings(head) if head.shape not in ("text", "sqlite", "empty") and answerless(keys) is None else None
-    if tried is None:
+    if head.shape in ("text", "sqlite", "empty") or answerless(head.told) or (tried := of_mappings(head)) is None:
         return None
     least = tried.answers if "agent" in tried.mapping else 1  # of several who speak, some may be people
     beside = holders(tried.mapping, head)
