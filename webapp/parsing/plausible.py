@@ -68,7 +68,8 @@ def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
         return "the braces of a command of LaTeX"
     if raw.find("for", at, at + 125) >= 0 and _comprehension.match(raw, at + 1, end):
         return "a comprehension in Python"
-    if not lenient and pythonic.holds_as_argument(raw, at, line_before(raw, at)):
+    before = line_before(raw, at)
+    if not lenient and pythonic.holds_as_argument(raw, at, before):
         return "an argument of a call in program code"
     low = max(0, at - WIDTH)
     if not lenient and (not low or holds(raw, low, at, "\n`")) and _request.search(raw, low, at):
@@ -76,24 +77,23 @@ def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
     if _shown.match(raw, at, end):
         return "a sentence shows it, broken as it is"
     if (opens := opening()) and opens.match(raw, at, end):
-        return code(line_before(raw, at), lenient)
-    return (_no_object if raw[at] in "{｛﹛" else _no_array)(raw, at, end, lenient)
+        return code(before, lenient)
+    return (_no_object if raw[at] in "{｛﹛" else _no_array)(raw, at, end, before, lenient)
 
 
-def _no_object(raw: str, at: int, end: int, lenient: bool) -> str | None:
+def _no_object(raw: str, at: int, end: int, before: str, lenient: bool) -> str | None:
     look = _object.match(raw, at, end)
     if not lenient and _key_behind.match(raw, at, end):
-        lenient = line_before(raw, at).rstrip()[-1:] in ("", ":")
+        lenient = before.rstrip()[-1:] in ("", ":")
     if _template.match(raw, at, end) or raw[max(0, at - 2) : at] == "%}":
         return "a placeholder of a template"
     if not look:
         return "no key follows the brace: a placeholder or program code"
     if look["word"]:
-        return _no_word(raw, at, end, look, lenient)
+        return _no_word(raw, look, end, before, lenient)
     kind = look.lastgroup
     if kind == "number" and not lenient and _number_format.match(raw, at, end):
         return "a format specification in a template"
-    before = line_before(raw, at)
     if kind in ("end", "quote") and before.strip()[-1:] in ("", ":") and _cut_short.match(raw, at, end):
         return None
     if kind in ("comma", "inside", "dots", "note", "end", "quote") and not lenient:
@@ -108,12 +108,12 @@ def _no_object(raw: str, at: int, end: int, lenient: bool) -> str | None:
     return code(before.removesuffix("\\") if kind == "key" else before, lenient)
 
 
-def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) -> str | None:
+def _no_word(raw: str, look: re.Match[str], end: int, before: str, lenient: bool) -> str | None:
     """A brace and a name: an unquoted key, a placeholder, a format or a piece of program."""
-    word = look["word"]
-    if raw[at - 1 : at] not in ("", "{", "[", ",", ":") and styled(raw, at):
+    at, word = look.start(), look["word"]
+    if raw[at - 1 : at] not in ("", "{", "[", ",", ":") and styled(raw, at, before):
         return "a rule of a style sheet, which is program code"
-    if not lenient and (_struct.search(raw, max(0, at - 80), at) or _types.match(raw, at, end)):
+    if not lenient and (_struct.search(before, max(0, len(before) - 40)) or _types.match(raw, at, end)):
         return "a literal of a struct, a parameter or a type, which is program code"
     if not look["colon"]:
         is_meant = lenient and (_quote_next.match(raw, look.end("word"), end) or end - look.end("word") < 2)
@@ -123,8 +123,7 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) ->
         return "a format specification in a template"
     if not look["value"]:
         return None if lenient else "no value follows the name: a template or program code"
-    before = line_before(raw, at)
-    if not lenient and _in_yaml.search(raw, max(0, at - WIDTH), at):
+    if not lenient and before.endswith(": ") and _in_yaml.search(raw, max(0, at - WIDTH), at):
         return _YAML
     if not lenient and (look["value"].isalpha() or look["value"] == "_"):
         meant = before.rstrip(" ")[-1:] in ("", ":", "(")
@@ -158,7 +157,7 @@ _in_yaml = later(
 _bare_value = later(r"[\w .@/-]{1,80}+(?:\}|,\s{0,50}+(?:[\"']?[A-Za-z_$][\w $-]{0,40}+[\"']?\s{0,10}+:|\}))")
 
 
-def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
+def _no_array(raw: str, at: int, end: int, before: str, lenient: bool) -> str | None:
     if raw.startswith("[[", at) and _is_wiki_link(raw, at, end, lenient):
         return "a link of a wiki in brackets, a field's name in DSPy, or a test in a shell"
     if _subscript(raw, at):
@@ -168,24 +167,24 @@ def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
         if lenient and _lenient_array.match(raw, at, end) and not _reference.match(raw, at, end):
             return None
         return "no value follows the bracket: a mark or a word in brackets"
-    kind, before = look.lastgroup, line_before(raw, at)
+    kind = look.lastgroup
     if raw.startswith(CHECKBOXES, at):
         return "a point of a list of things to do"
     is_marked = before.strip() in ("-", "*", "+") or "\\" in look[0]
     if kind == "empty" and not lenient and (not _alone(raw, look.end(), before) or is_marked):
         return "an empty pair of brackets in a sentence"
     is_flat = kind in ("empty", "string", "number", "literal")
-    if is_flat and not lenient and _in_yaml.search(raw, max(0, at - WIDTH), at):
+    if is_flat and not lenient and before.endswith(": ") and _in_yaml.search(raw, max(0, at - WIDTH), at):
         return _YAML
     is_keyed = kind == "pair" and before.rstrip()[-1:] in ("", ":")
     if kind in ("end", "quote", "comma", "dots", "pair") and not (lenient or is_keyed):
         return "no value follows the bracket"
     is_reference = _reference.match(raw, at, end) if look["number"] or (look["string"] and not lenient) else None
-    if is_reference or (look["number"] and not (lenient or _numbers_meant(raw, at, end))):
+    if is_reference or (look["number"] and not (lenient or _numbers_meant(raw, at, end, before))):
         return "a reference, a time or an interval, not an array"
     if raw.startswith(("](", "] = "), look.end() - 1) or (kind == "empty" and raw.startswith("(", look.end())):
         return "a Markdown link or a subscript"
-    return code(line_before(raw, at), lenient)
+    return code(before, lenient)
 
 
 def _is_wiki_link(raw: str, at: int, end: int, lenient: bool) -> bool:
@@ -232,9 +231,8 @@ _code_above = later(r"\w\((?:[^()\n]|\([^()\n]*+\))*+\)[ \t]*+\n\s*+[\[{]\s*+[\]
 _numbers = later(r"\[\s*+(-?[\d.eE+]++)(?:\s*+,\s*+-?[\d.eE+]++){0,50}+\s*+(?:,\s*+(?P<other>[\"{])|,|\])")
 
 
-def _numbers_meant(raw: str, at: int, end: int) -> bool:
+def _numbers_meant(raw: str, at: int, end: int, before: str) -> bool:
     """A list of numbers in a sentence is data where it has three or more, or a colon or line's start before it."""
-    before = line_before(raw, at)
     if not before.strip() or before.rstrip()[-1:] in ":=":
         return not _lone_number.match(raw, at, end)
     inner = _numbers.match(raw, at, end)

@@ -64,10 +64,9 @@ def code(before: str, lenient: bool) -> str | None:
     return "an expression in program code" if is_code else None
 
 
-def styled(raw: str, at: int) -> bool:
+def styled(raw: str, at: int, before: str) -> bool:
     """Whether the brace at `at` holds the declarations of a style sheet: a selector stands before it."""
-    before = line_before(raw, at)
-    if before.rstrip()[-1:] in ("", ":", "=", "(") or not _selector.search(before, max(0, len(before) - 80)):
-        return False
     inside = raw[at : at + 300].partition("}")[0]
-    return ";" in inside or not _second_member.search(inside)
+    if ";" not in inside and (":" not in inside or _second_member.search(inside)):
+        return False
+    return before.rstrip()[-1:] not in ("", ":", "=", "(") and bool(_selector.search(before, max(0, len(before) - 80)))

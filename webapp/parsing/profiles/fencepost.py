@@ -53,7 +53,7 @@ class Fencepost:
     """The whole text first; then fences, tags and brackets outside of thoughts; then inside them."""
 
     name: str = "fencepost"
-    version: str = "40"
+    version: str = "41"
     group: str = FENCEPOST
     about: str = ABOUT
 

@@ -31,7 +31,7 @@ def balanced(finder: Finder, match: re.Match[str]) -> int:
         tier = finder.tier(at, tier)
     reason = plausible.why_not(raw, at, finder.end, lenient=finder.lenient(at, tier))
     if reason:
-        if _in_code.search(reason) and _is_meant(finder, at):
+        if any(word in reason for word in _IN_CODE) and _is_meant(finder, at):
             return finder.consider("balanced", at, None, PROSE)
         if at != finder.mark.end or not reason.startswith("a subscript"):
             return _reject(finder, at, reason)
@@ -74,7 +74,7 @@ def _is_meant(finder: Finder, at: int) -> bool:
     return end > 0 and _statement_end.match(raw, end) is not None
 
 
-_in_code = later("assigned|expression|of a call|YAML")
+_IN_CODE = ("assigned", "expression", "of a call", "YAML")
 _declared = later(
     r"(?:\A|\A[^`]{0,100}```\w{0,12}\n|:\n\n)(?:\s*+(?:export\s+)?(?:const|let|var|default)\b[^\n{}\[\]\"'!]{0,60}"
     r"|[A-Z][\w .,:*=>$-]{0,60}|\w{1,40}(?:\(\n\s{0,60}|:\n[ ]{1,60}[\w.-]{1,40}: ))\Z|:\n\n\w{1,40} = \Z"
@@ -85,7 +85,7 @@ _statement_end = later(r"\s*\)?\s*;?\s*(?:```\s*)?\Z")
 def _reject(finder: Finder, at: int, reason: str) -> int:
     """Pass over a bracket that begins no JSON; over all of what it holds, where that is a piece of program."""
     raw = finder.tracer.raw
-    if _of_a_program.search(reason):
+    if "placeholder or" not in reason and any(word in reason for word in _OF_A_PROGRAM):
         end = finder.skip(at, finder.end)
         if end > at:
             return finder.reject("balanced", at, end, reason)
@@ -95,7 +95,7 @@ def _reject(finder: Finder, at: int, reason: str) -> int:
     return finder.reject("balanced", at, end, reason)
 
 
-_of_a_program = later(r"\A(?!.*placeholder).*program|Python|shell|of a template|YAML")
+_OF_A_PROGRAM = ("program", "Python", "shell", "of a template", "YAML")
 
 
 _TUPLE = (
@@ -158,7 +158,7 @@ def _members(finder: Finder, start: int, key_end: int) -> int:
     from_start = start <= finder.whole.start
     if not from_start and finder.tracer.raw.find("}", key_end, finder.end) < 0:
         return finder.reject("unopened", start, key_end, _NO_BRACKET)
-    if finder.skips < 0:
+    if finder.skips < 0 or finder.look < 0:
         finder.tracer.exhausted = True
         return finder.reject("unopened", start, key_end, "a key that no bracket opens, past the limit of the search")
     start = place_of_opener(finder.tracer.raw, start)
