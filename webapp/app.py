@@ -87,7 +87,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         database.prepare(db.engine, durable=settings.durable)
         database.migrate(db.engine)
         app.config["SECRET_KEY"] = secret_key(settings, db.engine)
-    app.url_map.strict_slashes = False
+    app.url_map.merge_slashes = False
     app.url_map.converters |= {"session_id": SessionIdConverter, "int": Int64Converter}
     for blueprint in blueprints():
         app.register_blueprint(blueprint)

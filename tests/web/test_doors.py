@@ -13,19 +13,32 @@ from urllib.parse import quote
 
 import pytest
 from flask.testing import FlaskClient
-from hypothesis import given
-from hypothesis import strategies as st
-from werkzeug.routing import Map
 
 from tests.web.pages import entry, windlass
 from webapp.store.files import StoreUnreachable
 from webapp.store.ingest import dump_files
-from webapp.web.links import SessionIdConverter, hide_id, is_plain
+from webapp.web.links import is_plain
 
 Post = Callable[..., Any]
 
 FOUR_BRACES = 'I will run it.\n\n```json\n{"tool": "run_code", "arguments": {"code": "print(1)"}}}}\n```\n'
-ODD_IDS = ["../../etc/x", "a/b", "%2e%2e", "CON", "", "🦊" * 300, "..", "a/turns/0", "x\x00y", "\ud800", "<b>&\"'", " "]
+ODD_IDS = [
+    "../../etc/x",
+    "a/b",
+    "//",
+    "%2e%2e",
+    "CON",
+    "",
+    "🦊" * 300,
+    "..",
+    "a/turns/0",
+    "x\x00y",
+    "\ud800",
+    "<b>&\"'",
+    " ",
+]
+BY_KEY = ("", "//", "a/turns/0", "\ud800")
+"""ids of which no path can be made that means nothing else"""
 
 
 def test_multipart_takes_several_files_and_keeps_the_good_ones(client: FlaskClient) -> None:
@@ -54,8 +67,8 @@ def test_the_turn_carries_its_trace_under_any_profile(client: FlaskClient, post:
 def test_an_odd_id_works_in_every_url(client: FlaskClient, post: Post, external_id: str, tmp_path: Path) -> None:
     given = post(windlass(external_id, entry(FOUR_BRACES)))
     assert given.json["sessions"] == [external_id]
-    ident = quote(external_id.encode("utf-8", "surrogatepass"), safe="")
     key = client.get("/api/sessions").json["sessions"][0]["key"]
+    ident = key if external_id in BY_KEY else quote(external_id, safe="")
     session = f"/sessions/{ident}"
     for path in (session, f"{session}/turns/0", f"{session}/turns/0/raw", f"/sessions/{key}", "/sessions"):
         assert client.get(path).status_code == 200, path
@@ -189,29 +202,6 @@ def test_a_kept_dump_can_be_downloaded_byte_for_byte(client: FlaskClient, post: 
     assert client.get("/dumps/nothing/file").status_code == 404
 
 
-CONVERTER = SessionIdConverter(Map())
-
-
-def read(path: str, prefix: str, tail: str) -> str:
-    hidden = hide_id(path)
-    assert hidden is not None and hidden.startswith(prefix) and hidden.endswith(tail)
-    return CONVERTER.to_python(hidden.removeprefix(prefix).removesuffix(tail))
-
-
-def test_slashes_sent_as_they_are_belong_to_the_id() -> None:
-    assert read("/api/session/a/b/dump", "/api/session/", "/dump") == "a/b"
-
-
-def test_other_paths_are_left_alone() -> None:
-    assert hide_id("/dumps") is None
-
-
-@given(st.text())
-def test_any_text_comes_back(external_id: str) -> None:
-    encoded = quote(external_id.encode("utf-8", "surrogatepass"), safe="")
-    assert read(f"/sessions/{encoded}/turns/1", "/sessions/", "/turns/1") == external_id
-
-
 def test_only_plain_ids_are_linked_as_they_are() -> None:
     assert is_plain("ui_run_1") and is_plain("run:2025-12-02") and is_plain("x")
     assert not any(map(is_plain, ["", ".", "..", "a/b", "a b", "é", "%2e", ".hidden", "a..b"]))
@@ -222,8 +212,7 @@ def test_it_leads_to_the_page(client: FlaskClient) -> None:
 
 
 def test_what_is_no_page_stays_missing(client: FlaskClient) -> None:
-    """The last one is the page of a session whose id is empty."""
-    for asked in ["/nothing/", "/sessions/nobody/", "/sessions/"]:
+    for asked in ["/nothing/", "/sessions/nobody/"]:
         assert client.get(asked).status_code == 404
     assert client.post("/labels/draw/x/").status_code == 404
 

@@ -179,7 +179,7 @@ def test_the_answer_changes_all_that_were_asked_about_until_undone(
 
 
 def test_dismissed_it_is_not_asked_again(client: FlaskClient, app: Flask, brought: dict[str, Any]) -> None:
-    client.post("/homes/dismiss", data={"scope": "filters", "home": "unknown", "unknown_only": "1"})
+    client.post("/homes", data={"profile": "unknown", "scope": "filters", "home": "unknown", "unknown_only": "1"})
     assert homes(app) == [("unknown", "declined")] * 2
     assert 'id="question"' not in client.get("/sessions").text
 

@@ -220,17 +220,6 @@ def test_a_view_is_saved_under_a_name_and_removed(client: FlaskClient) -> None:
     assert "Not saved" in refused.text
 
 
-def test_a_view_opens_without_a_filter_that_cannot_be_read_and_says_so(client: FlaskClient) -> None:
-    query = "sort=odd&model=m&failures=many"
-    assert client.get(f"/sessions?{query}").status_code == 400
-    client.post("/views", data={"name": "old", "query": query})
-    for path in ("/sessions", "/responses", "/"):
-        page = client.get(f"{path}?{query}")
-        assert page.status_code == 200 and "Left out: sort takes" in page.text and 'id="chip-model"' in page.text, path
-        assert "Left out: failures must be a number" in page.text
-    assert client.get("/api/sessions?sort=odd").status_code == 400
-
-
 def test_no_page_loads_more_than_sixty_kilobytes_of_our_css_and_javascript(
     client: FlaskClient, bring: Callable[..., None]
 ) -> None:

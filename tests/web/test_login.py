@@ -117,13 +117,13 @@ def test_who_guesses_waits_a_minute_and_no_longer(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(peers.time, "monotonic", lambda: now)
     for _ in range(peers.WRONG):
         assert guesses.charge("2001:db8::1", "") == 0
-    assert guesses.wait("2001:db8::ffff", "") == peers.WITHIN  # one network
-    assert guesses.wait("2001:db9::1", "") == guesses.wait("2001:db8::1", "ada") == 0
+    assert guesses.charge("2001:db8::ffff", "") == peers.WITHIN  # one network
+    assert guesses.charge("2001:db9::1", "") == guesses.charge("2001:db8::1", "ada") == 0
     for _ in range(peers.WRONG):  # as a server that listens on :: sees a peer of IPv4
         assert guesses.charge("::ffff:192.0.2.1", "") == 0
-    assert guesses.wait("192.0.2.1", "") == peers.WITHIN and guesses.wait("::ffff:192.0.2.2", "") == 0
+    assert guesses.charge("192.0.2.1", "") == peers.WITHIN and guesses.charge("::ffff:192.0.2.2", "") == 0
     now += peers.WITHIN
-    assert guesses.wait("2001:db8::1", "") == 0
+    assert guesses.charge("2001:db8::1", "") == 0
 
 
 def test_of_many_guesses_at_once_ten_pass_and_no_more_names_help() -> None:

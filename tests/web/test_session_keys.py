@@ -83,10 +83,10 @@ def test_the_chosen_key_names_the_sessions(
     client: FlaskClient, read: Read, form: dict[str, str], expected: list[str]
 ) -> None:
     send(client, UNSURE)
-    assert client.post("/dumps/jobs/1/sessions", data=form).status_code == 302
+    assert client.post("/dumps/jobs/1/sessions", data=form).status_code == 303
     assert read(1)["state"] == "done"
     assert names(client) == expected
-    assert client.post("/dumps/jobs/1/sessions", data=form).status_code == 302
+    assert client.post("/dumps/jobs/1/sessions", data=form).status_code == 303
     assert names(client) == expected
 
 
@@ -114,7 +114,7 @@ def test_the_first_turns_are_shown_before_anything_is_stored(client: FlaskClient
     assert '<span class="mono">plan?</span>' in page
     assert "{&lt;b&gt;}" in page
     assert names(client) == []
-    assert client.post("/dumps/jobs/1/sessions").status_code == 302
+    assert client.post("/dumps/jobs/1/sessions").status_code == 303
     assert read(1)["state"] == "done"
     assert len(names(client)) == 1
 

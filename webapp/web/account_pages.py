@@ -21,7 +21,6 @@ blueprint = Blueprint("account", __name__, url_prefix="/account")
 
 @blueprint.get("")
 def show(**more: Any) -> str:
-    identity.settle()
     line = _line()
     with db.engine.connect() as connection:
         tokens = api_tokens.lines(connection, line.id)
@@ -83,7 +82,6 @@ admin_blueprint = Blueprint("accounts", __name__, url_prefix="/accounts")
 
 @admin_blueprint.get("")
 def index(**more: Any) -> str:
-    identity.settle()
     with db.engine.connect() as connection:
         lines, tokens = accounts.lines(connection), api_tokens.lines(connection)
     return render_template("accounts/index.html", accounts=lines, tokens=tokens, roles=list(accounts.ROLES), **more)

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import codecs
-import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from flask import Flask, Response, make_response, render_template, request, stream_with_context
+from flask import Flask, Response, make_response, redirect, render_template, request, stream_with_context
 from flask.json.provider import DefaultJSONProvider
+from werkzeug.wrappers import Response as AnyResponse
 from werkzeug.wsgi import ClosingIterator
 
 from webapp import jsontext
 from webapp.dumps import otlp_protobuf
 from webapp.extensions import db
 from webapp.visible import sign
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
-
 
 ERRORS = "fencepost-signs"
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
@@ -93,6 +86,11 @@ def page(full: str, partial: str, status: int = 200, **context: Any) -> Response
     return response
 
 
+def part_or_way(partial: str, address: str, **context: Any) -> str | AnyResponse:
+    """What came of a form: `partial` for htmx; everybody else goes on to `address`."""
+    return render_template(partial, **context) if wants_partial() else redirect(address, 303)
+
+
 def text_answer(text: str) -> Response:
     """Plain text; a lone surrogate, which no encoding holds, as its escape."""
     return Response(text.encode("utf-8", "backslashreplace"), mimetype="text/plain")
@@ -119,15 +117,8 @@ def streamed(pieces: Iterator[bytes], media_type: str, name: str, how: str = "at
 
 LEAST = 1024
 """bytes from which packing is worth its while"""
-_TEXTS = ("application/json", "application/jsonl", "application/atom+xml", "image/svg+xml")
+_TEXTS = ("text/", "application/json", "application/jsonl", "application/atom+xml", "image/svg+xml")
 _GZIP_LEVEL = 5
-
-
-PACKERS: dict[str, Callable[[], Any]] = {
-    "zstd": zstd.ZstdCompressor,
-    "gzip": partial(zlib.compressobj, _GZIP_LEVEL, zlib.DEFLATED, 16 + zlib.MAX_WBITS),
-}
-"""what makes a stream's compressor; what is taken first stands first"""
 
 
 def init_app(app: Flask) -> None:
@@ -154,42 +145,29 @@ def is_tagged(response: Response) -> bool:
 
 
 def pack(response: Response) -> Response:
-    """Compress text for clients that say that they take it (RFC 9110, 12.5.3)."""
-    if not _is_text(response) or response.status_code != 200 or "Content-Encoding" in response.headers:
+    """Compress text, while it is sent, for clients that say that they take gzip (RFC 9110, 12.5.3)."""
+    if not (response.mimetype or "").startswith(_TEXTS) or response.status_code != 200:
         return response
     response.vary.add("Accept-Encoding")
-    name = request.accept_encodings.best_match(list(PACKERS))
-    if name is None or request.method == "HEAD" or _is_short(response):
+    length = response.content_length if response.is_streamed else response.calculate_content_length()
+    is_short = length is not None and length < LEAST
+    if is_short or request.method == "HEAD" or not request.accept_encodings.quality("gzip"):
         return response
     etag, _ = response.get_etag()
     if etag is not None:
         response.set_etag(etag, weak=True)
-    if response.is_streamed or response.direct_passthrough:
-        close = getattr(response.response, "close", None)
-        response.response = ClosingIterator(_packed(response.iter_encoded(), PACKERS[name]()), close)
-        response.direct_passthrough = False
-        response.headers.pop("Content-Length", None)
-    else:
-        response.set_data(b"".join(_packed([response.get_data()], PACKERS[name]())))
-    response.headers["Content-Encoding"] = name
-    response.headers.pop("Accept-Ranges", None)
+    close = getattr(response.response, "close", None)
+    response.response = ClosingIterator(_packed(response.iter_encoded()), close)
+    response.direct_passthrough = False
+    response.headers["Content-Encoding"] = "gzip"
+    for name in ("Content-Length", "Accept-Ranges"):
+        response.headers.pop(name, None)
     return response
 
 
-def _is_text(response: Response) -> bool:
-    kind = response.mimetype or ""
-    return kind in _TEXTS or kind.startswith("text/")
-
-
-def _is_short(response: Response) -> bool:
-    length = response.calculate_content_length() if not response.is_streamed else response.content_length
-    return length is not None and length < LEAST
-
-
-def _packed(pieces: Iterable[bytes], packer: Any) -> Iterator[bytes]:
-    for piece in pieces:
-        if out := packer.compress(piece):
-            yield out
+def _packed(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    packer = zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+    yield from filter(None, map(packer.compress, pieces))
     yield packer.flush()
 
 

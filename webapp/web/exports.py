@@ -24,7 +24,7 @@ from webapp.store.sessions import filters as filtering
 from webapp.store.sessions import session_list
 from webapp.store.sessions import sessions as session_store
 from webapp.web import audit_trail, links, task_pages
-from webapp.web.answers import download, wants_partial
+from webapp.web.answers import download, page
 from webapp.web.api.operation import (
     AFTER,
     FILTERS,
@@ -161,14 +161,14 @@ def make() -> AnyResponse:
 
 
 @jobs_blueprint.get("/exports/<int:number>")
-def show(number: int) -> str:
+def show(number: int) -> Response:
     """The export's page; for htmx what it shows of it."""
-    template = "export_jobs/_export.html" if wants_partial() else "export_jobs/show.html"
     job = task_pages.find(number, tasks.EXPORT)
     expires_at = (job.result or {}).get("expires_at")
     removes_at = datetime.fromisoformat(expires_at) if expires_at else None
-    about = {"export": as_dict(job), "name": _name(job), "removes_at": removes_at}
-    return render_template(template, task=job, days=current_app.config["SETTINGS"].export_days, **about)
+    about: dict[str, Any] = {"export": as_dict(job), "name": _name(job), "removes_at": removes_at}
+    about |= {"task": job, "days": current_app.config["SETTINGS"].export_days}
+    return page("export_jobs/show.html", "export_jobs/_export.html", **about)
 
 
 def _name(job: Task) -> str:
@@ -235,8 +235,8 @@ def make_api() -> tuple[Response, int]:
     query=(AFTER, LIMIT),
 )
 def list_api() -> Response:
-    page, older = task_pages.page(request.args.get("after"), limit_of_request(task_pages.ROWS_A_PAGE), tasks.EXPORT)
-    return jsonify(exports=[as_dict(job) for job in page], next=older)
+    jobs, older = task_pages.page(request.args.get("after"), limit_of_request(task_pages.ROWS_A_PAGE), tasks.EXPORT)
+    return jsonify(exports=[as_dict(job) for job in jobs], next=older)
 
 
 @jobs_blueprint.get("/api/exports/<int:number>")

@@ -11,7 +11,7 @@ from dataclasses import replace
 from flask import Flask, Response, abort, current_app, g, make_response, redirect, render_template, request, url_for
 from sqlalchemy.exc import DataError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from werkzeug.exceptions import HTTPException, MethodNotAllowed, TooManyRequests
+from werkzeug.exceptions import ClientDisconnected, HTTPException, MethodNotAllowed, TooManyRequests
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.config import KILOBYTE, MEGABYTE, Settings
@@ -187,6 +187,7 @@ def add_headers(response: Response) -> Response:
 
 
 Answer = tuple[str | Response, int]
+CUT = "The connection ended before the whole request was received; nothing was stored. Send it again."
 _READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_READONLY_DIRECTORY, sqlite3.SQLITE_CANTOPEN)
 
 
@@ -213,7 +214,8 @@ def on_http(error: HTTPException) -> Answer | AnyResponse:
     if error.response is not None or status < 400:
         return error.get_response()
     name = error.name.lower().replace(" ", "_")
-    body, status = answer(status, name, error.description or error.name)
+    words = CUT if isinstance(error, ClientDisconnected) else error.description or error.name
+    body, status = answer(status, name, words)
     response = make_response(body, status)
     if isinstance(error, MethodNotAllowed) and error.valid_methods:
         response.headers["Allow"] = ", ".join(sorted(error.valid_methods))

@@ -19,7 +19,7 @@ from webapp.store.models import Session, Task
 from webapp.store.sessions import dumps
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.sessions import words_of
-from webapp.store.write.parser import DECLINED, OURS, UNKNOWN, Home
+from webapp.store.write.parser import OURS, UNKNOWN
 from webapp.web import links, task_pages
 from webapp.web.api.operation import json, json_object, operation, refused
 from webapp.web.api.shapes import filled
@@ -144,17 +144,6 @@ def ask() -> str:
         back=url_for("sessions.index", **scope.filters.active()),
         profile_names=list(profiles()),
     )
-
-
-@blueprint.post("/homes/dismiss")
-def dismiss() -> AnyResponse:
-    """Ask no more about these sessions: their parser stays unknown."""
-    scope = changes.of_parameters_or_keys(request.form.to_dict(), request.form.getlist("ids"))
-    ids = changes.session_ids(db.session, scope)
-    db.session.rollback()
-    home = Home(UNKNOWN, DECLINED)
-    number = changes.begin(db.engine, ids, home, scope=scope.as_dict() | {"dismissed": True}, author=author())
-    return _worked_at(number, len(ids), "left with an unknown parser")
 
 
 @blueprint.post("/homes/changes/<int:number>/undo")

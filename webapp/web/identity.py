@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hmac
-import logging
 import os
 import re
 import secrets
 import time
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +17,7 @@ import sqlalchemy as sa
 from flask import Flask, abort, current_app, g, redirect, request, url_for
 from flask import session as cookie
 from flask.sessions import SecureCookieSessionInterface
+from sqlalchemy.exc import OperationalError
 from werkzeug.exceptions import TooManyRequests
 from werkzeug.wrappers import Response
 
@@ -26,6 +25,7 @@ from webapp.config import Settings
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens
 from webapp.store.db import database
+from webapp.store.db.dialect import hurried
 from webapp.store.labels.label_content import BadLabel, checked_author, system_user
 from webapp.store.models import Account
 from webapp.web import peers
@@ -139,7 +139,8 @@ def of_bearer(sent: bytes) -> Identity | None:
             use = api_tokens.find(connection, sent)
         if use is not None:
             if not use.is_noted:
-                _notes.submit(_write_use, db.engine, use.id)
+                with suppress(OperationalError), db.engine.begin() as connection, hurried(connection):
+                    api_tokens.note_use(connection, use.id)  # the next request does where the database is busy
             return Identity(use.rights, f"API token {use.name}", use.account, is_program=True)
     return Identity(accounts.ALL, "token", is_program=True) if is_servers(sent) else None
 
@@ -147,8 +148,11 @@ def of_bearer(sent: bytes) -> Identity | None:
 def is_servers(sent: bytes) -> bool:
     """Whether `sent` is the server's own token; a wrong one is a guess. Raises 429."""
     settings: Settings = current_app.config["SETTINGS"]
+    here = peer(), ""
+    _refuse(guesses().charge(*here))
     is_right = settings.token is not None and same(sent, settings.token)
-    _refuse((guesses().wait if is_right else guesses().charge)(peer(), ""))
+    if is_right:
+        guesses().refund(*here)
     return is_right
 
 
@@ -197,24 +201,6 @@ def peer() -> str | None:
     """The address that asks: behind a trusted proxy the one that the proxy names."""
     settings: Settings = current_app.config["SETTINGS"]
     return peers.client_address(settings, request.remote_addr, request.headers.get("X-Forwarded-For", ""))
-
-
-_log = logging.getLogger("fencepost.accounts")
-_notes = ThreadPoolExecutor(1, "fencepost-token-use")
-
-
-def settle() -> None:
-    """Wait until all that was noted is written."""
-    _notes.submit(lambda: None).result()
-
-
-def _write_use(engine: sa.Engine, number: int) -> None:
-    """Note when a token was last used, once the database is free; one that was revoked meanwhile is passed over."""
-    try:
-        with engine.begin() as connection:
-            api_tokens.note_use(connection, number)
-    except sa.exc.SQLAlchemyError:
-        _log.exception("the last use of API token %s was not recorded", number)
 
 
 LIFE = 24 * 3600

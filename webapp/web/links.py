@@ -1,75 +1,36 @@
-"""Addresses: session ids in them, whatever they hold; the prefix; links to sessions and turns by id, else by key."""
+"""Addresses: session ids in them, the prefix, links to sessions and turns by id, else by key."""
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Mapping
 from typing import Any, Protocol
-from urllib.parse import quote, unquote_to_bytes, urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from flask import Flask, request, url_for
-from werkzeug.routing import BaseConverter, IntegerConverter, Map
+from werkzeug.routing import IntegerConverter, Map, PathConverter
 
 from webapp.config import BadSetting
 
-PREFIXES = ("/sessions/", "/api/session/")
-_TAIL = (
-    r"(?P<tail>(?:/turns/\d+(?:/(?:label|raw|decoded|markdown|case|compare|failure))?|/responses/\d+"
-    r"|/dump|/home|/export|/growth|/turns)?/?)"
-)
-_ONE_SEGMENT = re.compile(rf"(?P<id>[^/]*?){_TAIL}\Z")
-_SLASHES = re.compile(rf"(?P<id>.*?){_TAIL}\Z", re.DOTALL)
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@=+~-]{0,126}[A-Za-z0-9]|[A-Za-z0-9]")
 
 
-_PATHS = ("REQUEST_URI", "RAW_URI")
-"""where servers keep the path as it was sent, with the query"""
+class Prefix:
+    """WSGI middleware: links begin with the prefix; a path may come with it or without it, and end with a slash.
 
-
-class Addresses:
-    """WSGI middleware: what a path means before it is routed, and what links begin with.
-
-    WSGI servers decode `%2F` before routing, so `a%2Fb` and `a/b` would be the same path. A session's id is read from
-    the request line as it was sent, and the router gets a token of it (see `SessionIdConverter`).
-
-    Links begin with the prefix, and a path may come with it or without it. `X-Forwarded-Prefix` is not read: the prefix
-    is a setting, so that no request can choose where links lead. With `secure` links that stand outside pages begin
-    with `https:`.
+    `X-Forwarded-Prefix` is not read: the prefix is a setting, so that no request can choose where links lead. With
+    `secure` links that stand outside pages begin with `https:`.
     """
 
     def __init__(self, app: Any, prefix: str, *, secure: bool) -> None:
         self.app, self.prefix, self.secure = app, prefix, secure
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
-        sent = without(sent_path(environ), self.prefix)
-        if sent:
-            environ |= {name: sent for name in _PATHS if name in environ}
         environ["SCRIPT_NAME"] = self.prefix
-        environ["PATH_INFO"] = hide_id(sent.partition("?")[0]) or without(environ.get("PATH_INFO", ""), self.prefix)
+        environ["PATH_INFO"] = without(environ.get("PATH_INFO", ""), self.prefix).rstrip("/") or "/"
         if self.secure:
             environ["wsgi.url_scheme"] = "https"
         return self.app(environ, start_response)
-
-
-def sent_path(environ: Mapping[str, Any]) -> str:
-    """The path and the query as the client sent them; empty where the server does not say."""
-    return re.sub(r"\A[a-z]+://[^/]*", "", environ.get("REQUEST_URI") or environ.get("RAW_URI") or "")
-
-
-def hide_id(path: str) -> str | None:
-    """The path with its session id as a token, or None where it holds no session id."""
-    for prefix in PREFIXES:
-        if path.startswith(prefix):
-            rest = path.removeprefix(prefix)
-            match = _ONE_SEGMENT.match(rest) or _SLASHES.match(rest)
-            if match:
-                return f"{prefix}{_token(match['id'])}{match['tail'].removesuffix('/')}"
-    return None
-
-
-def _token(encoded: str) -> str:
-    return "~" + base64.urlsafe_b64encode(unquote_to_bytes(encoded)).decode("ascii").rstrip("=")
 
 
 class Int64Converter(IntegerConverter):
@@ -79,21 +40,11 @@ class Int64Converter(IntegerConverter):
         super().__init__(map, *args, **{"max": 2**63 - 1} | options)
 
 
-class SessionIdConverter(BaseConverter):
-    """Takes the middleware's token in, and gives the percent-encoded id out."""
+class SessionIdConverter(PathConverter):
+    """A session's id or key. WSGI servers decode `%2F` before routing: an id may hold slashes, and line feeds."""
 
-    regex = "~[A-Za-z0-9_-]*"
-
-    def to_python(self, value: str) -> str:
-        token = value[1:]
-        raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
-        try:
-            return raw.decode("utf-8", "surrogatepass")
-        except UnicodeDecodeError:
-            return raw.decode("utf-8", "surrogateescape")
-
-    def to_url(self, value: str) -> str:
-        return quote(value.encode("utf-8", "surrogatepass"), safe="")
+    regex = "(?s:.+?)"
+    part_isolating = False
 
 
 def is_plain(external_id: str) -> bool:
@@ -157,11 +108,9 @@ def in_header(address: str) -> str:
 
 
 def without(path: str, prefix: str) -> str:
-    """`path`, which may have a query, without the prefix where it begins with it."""
+    """`path` without the prefix where it begins with it."""
     rest = path.removeprefix(prefix)
-    if prefix and rest != path and rest[:1] in ("", "/", "?"):
-        return rest if rest.startswith("/") else f"/{rest}"
-    return path
+    return rest if rest[:1] in ("", "/") else path
 
 
 def init_app(app: Flask) -> None:
@@ -173,4 +122,4 @@ def init_app(app: Flask) -> None:
     first = settings.prefix.split("/")[1] if settings.prefix else ""
     if first and any(rule.rule.split("/")[1] == first for rule in app.url_map.iter_rules()):
         raise BadSetting(f"FENCEPOST_PREFIX cannot begin with /{first}: Fencepost has pages there")
-    app.wsgi_app = Addresses(app.wsgi_app, settings.prefix, secure=settings.secure)  # type: ignore[method-assign]
+    app.wsgi_app = Prefix(app.wsgi_app, settings.prefix, secure=settings.secure)  # type: ignore[method-assign]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -92,15 +90,10 @@ def may_open(endpoint: str) -> bool:
 
 oidc_blueprint = Blueprint("oidc", __name__, url_prefix="/login/oidc")
 TIMEOUT = 4
-"""seconds for each piece of an answer of the provider, and for the whole of one"""
-MOST_BYTES = 1024 * 1024
-"""of one answer"""
-PAUSE = 30
-"""seconds in which a provider that did not answer is not asked again"""
+"""seconds for each piece of an answer of the provider"""
 _TURNS = threading.BoundedSemaphore(2)
 """requests that wait for the provider at once: strangers may ask for it, and each holds a thread"""
-_KEY, _AGAIN, _NEXT = "fencepost_oidc", "fencepost_oidc_again", "oidc_next"
-_UNREACHABLE = "The OpenID provider cannot be reached, or answers with an error."
+_KEY, _NEXT = "fencepost_oidc", "oidc_next"
 
 
 @oidc_blueprint.get("")
@@ -108,7 +101,7 @@ def begin() -> Response:
     """Send the browser to the provider. The page to go to after it waits in this browser's session."""
     cookie[_NEXT] = own_path(request.args.get("next", ""))
     client = _client()
-    with _trouble(is_discovery=True):
+    with _trouble():
         answer: Response = client.authorize_redirect(url_for("oidc.finish", _external=True))
     return answer
 
@@ -118,10 +111,8 @@ def finish() -> Response:
     """The provider sent the browser back: check what it says, and sign in whom it names."""
     settings: Settings = current_app.config["SETTINGS"]
     client = _client()
-    with _trouble(is_discovery=True):
-        issuer = client.load_server_metadata().get("issuer")
     with _trouble():
-        claims = _claims(client, settings, issuer)
+        claims = _claims(client, settings, client.load_server_metadata().get("issuer"))
     subject = f"{settings.oidc_issuer} {claims['sub']}"
     if len(subject) > 600:
         raise Forbidden("The provider's name for you is too long to store.")
@@ -179,24 +170,9 @@ def _registered(settings: Settings) -> Any:
             "scope": "openid profile email",
             "code_challenge_method": "S256",
             "default_timeout": TIMEOUT,
-            "stream": True,
-            "hooks": {"response": _bounded},
             "max_redirects": 1,
         },
     )
-
-
-def _bounded(answer: Any, **_: Any) -> None:
-    """Read an answer of the provider. Raises `requests.ConnectionError` for one that is large, or drips."""
-    import requests
-
-    until, content = time.monotonic() + TIMEOUT, bytearray()
-    while piece := answer.raw.read1(16 * 1024, decode_content=True):
-        content += piece
-        if len(content) > MOST_BYTES or time.monotonic() > until:
-            answer.close()
-            raise requests.ConnectionError(f"more than {MOST_BYTES:,} bytes, or {TIMEOUT} seconds, for one answer")
-    answer.raw = io.BytesIO(content)
 
 
 def _not_signed_in(error: Exception) -> str:
@@ -206,27 +182,22 @@ def _not_signed_in(error: Exception) -> str:
 
 
 @contextmanager
-def _trouble(*, is_discovery: bool = False) -> Iterator[None]:
+def _trouble() -> Iterator[None]:
     """Says in words what a provider did wrong: 502 where it cannot be used, 403 where it refuses or is not believed.
 
-    503 where others wait for it already. A provider that did not answer, or could not say what it is, is left alone for
-    a while; one that fails over what a stranger made up, a code, is not.
+    503 where others wait for it already.
     """
     import requests
     from authlib.common.errors import AuthlibBaseError
     from joserfc.errors import JoseError
 
-    if time.monotonic() < current_app.extensions.get(_AGAIN, 0.0):
-        raise BadGateway(_UNREACHABLE)
     if not _TURNS.acquire(blocking=False):
         raise ServiceUnavailable("Others are signing in with the OpenID provider. Try again.", retry_after=TIMEOUT)
     try:
         yield
     except requests.RequestException as error:
-        if is_discovery or isinstance(error, requests.ConnectionError | requests.Timeout):
-            current_app.extensions[_AGAIN] = time.monotonic() + PAUSE
         current_app.logger.warning("the OpenID provider: %s", error)
-        raise BadGateway(_UNREACHABLE) from error
+        raise BadGateway("The OpenID provider cannot be reached, or answers with an error.") from error
     except (AuthlibBaseError, JoseError, ValueError, RuntimeError, TypeError) as error:
         current_app.logger.warning("the OpenID provider: %s", error)
         raise Forbidden(_not_signed_in(error)) from error

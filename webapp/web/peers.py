@@ -53,7 +53,7 @@ WRONG_OF_PEER = 50
 """… and of one peer at everything …"""
 WITHIN = 60.0
 """… within so many seconds"""
-MOST_KEYS = 20_000
+MOST_PEERS = 10_000
 
 
 class Guesses:
@@ -64,43 +64,34 @@ class Guesses:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._times: dict[tuple[str, ...], deque[float]] = {}
-
-    def wait(self, peer: str | None, at: str) -> int:
-        """Seconds until `peer` may guess `at` something (an account's key, "" for tokens) again; 0 where it may."""
-        with self._lock:
-            return max(map(_left, self._of(peer, at)))
+        self._guesses: dict[str, deque[tuple[float, str]]] = {}
 
     def charge(self, peer: str | None, at: str) -> int:
-        """As `wait`, and where it is 0 this is one guess more, in one step: of many at once no more than those pass."""
+        """Seconds until `peer` may guess `at` something (an account's key, "" for tokens) again.
+
+        Where it is 0 this is one guess more, in one step: of many at once no more than those pass. Those peers are
+        forgotten first that have not guessed for longest.
+        """
         with self._lock:
-            kept = self._of(peer, at)
-            if (wait := max(map(_left, kept))) == 0:
-                for times in kept:
-                    times.append(time.monotonic())
-            return wait
+            now, network = time.monotonic(), _network(peer)
+            guesses = self._guesses[network] = self._guesses.pop(network, deque(maxlen=WRONG_OF_PEER))
+            while len(self._guesses) > MOST_PEERS:
+                del self._guesses[next(iter(self._guesses))]
+            for most, times in (
+                (WRONG_OF_PEER, [when for when, _ in guesses]),
+                (WRONG, [when for when, what in guesses if what == at]),
+            ):
+                if len(times) >= most and (left := times[-most] + WITHIN - now) > 0:
+                    return ceil(left)
+            guesses.append((now, at))
+            return 0
 
     def refund(self, peer: str | None, at: str) -> None:
         """What was charged last was right."""
         with self._lock:
-            for times in filter(None, self._of(peer, at)):
-                times.pop()
-
-    def _of(self, peer: str | None, at: str) -> list[deque[float]]:
-        """The last guesses of a peer at everything, and at this, as many as it has; those are forgotten first that
-        were not asked after for longest."""
-        network = _network(peer)
-        for key, most in (((network,), WRONG_OF_PEER), ((network, at), WRONG)):
-            times = self._times.pop(key, None)
-            self._times[key] = deque(maxlen=most) if times is None else times
-        while len(self._times) > MOST_KEYS:
-            del self._times[next(iter(self._times))]
-        return [self._times[(network,)], self._times[(network, at)]]
-
-
-def _left(times: deque[float]) -> int:
-    """Seconds until one guess more is free: 0 where not all are used."""
-    return max(0, ceil(times[0] + WITHIN - time.monotonic())) if len(times) == times.maxlen else 0
+            guesses = self._guesses.get(_network(peer), deque())
+            if last := next((guess for guess in reversed(guesses) if guess[1] == at), None):
+                guesses.remove(last)
 
 
 def _network(peer: str | None) -> str:

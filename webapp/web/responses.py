@@ -24,7 +24,7 @@ blueprint = Blueprint("responses", __name__)
 
 @blueprint.get("/responses")
 def index() -> Response:
-    filters = list_filters.of_list()
+    filters = list_filters.of_request()
     if (by := request.args.get("by")) in shares.BY:
         return grouped(filters, by)
     result = store.page(db.session, filters, after=request.args.get("after"), limit=limit_of_request())

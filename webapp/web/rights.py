@@ -47,7 +47,7 @@ ROUTES = {
         traces.export traces.logs traces.metrics
     """,
     ADMIN: """
-        homes.change homes.dismiss homes.forget homes.put_api homes.remember homes.undo
+        homes.change homes.forget homes.put_api homes.remember homes.undo
         selection.delete selection.undo
         accounts.index accounts.add accounts.change accounts.remove accounts.revoke audit.index
     """,

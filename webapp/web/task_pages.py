@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Blueprint, Response, abort, current_app, jsonify, redirect, render_template, request, url_for
+from flask import Blueprint, Response, abort, current_app, jsonify, render_template, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.dumps.session_keys import OPTION
@@ -19,7 +19,7 @@ from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import cursor_number
 from webapp.store.tasks import EXPORT, HOMES, IMPORT, KINDS, PRUNE, REPLAY
 from webapp.web import identity
-from webapp.web.answers import wants_partial
+from webapp.web.answers import part_or_way
 from webapp.web.api.operation import json, operation
 from webapp.web.api.shapes import filled
 from webapp.web.dumps import dump_rows
@@ -154,9 +154,7 @@ def cancelled(number: int, kind: str | None = None) -> Task:
 
 
 def _answer(task: Task) -> str | AnyResponse:
-    if not wants_partial():
-        return redirect(url_for("tasks.index", _anchor=f"task-{task.id}"), 303)
-    return render_template("tasks/_row.html", task=task)
+    return part_or_way("tasks/_row.html", url_for("tasks.index", _anchor=f"task-{task.id}"), task=task)
 
 
 @blueprint.post("/tasks/<int:number>/cancel")
@@ -184,13 +182,11 @@ def show_job(number: int) -> str | AnyResponse:
 
 def _answer_job(job: Task, address: str) -> str | AnyResponse:
     """The job's row for htmx; everybody else goes to `address`."""
-    if not wants_partial():
-        return redirect(address)
-    if job.live or job.dump_id is None:
-        return render_template("dumps/_row.html", row=dump_rows.of_job(job))
-    dump = dump_store.find(db.session, job.dump_id)
-    created = (job.result or {}).get("created", True)
-    return render_template("dumps/_row.html", row=dump_rows.of_dump(dump, created=created))
+    row = dump_rows.of_job(job)
+    if not job.live and job.dump_id is not None:
+        created = (job.result or {}).get("created", True)
+        row = dump_rows.of_dump(dump_store.find(db.session, job.dump_id), created=created)
+    return part_or_way("dumps/_row.html", address, row=row)
 
 
 @jobs_blueprint.post("/dumps/jobs/<int:number>/sessions")

@@ -9,7 +9,7 @@ import threading
 import time
 import urllib.parse
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -29,14 +29,8 @@ class Provider:
         self.broken = False
         self.asked: dict[str, dict[str, str]] = {}
         self.issuer = ""
-        self.described = 0
-        self.padding = b""
-        self.pieces, self.pause = 1, 0.0
-        """what follows each answer: so often this padding, with so many seconds between"""
-        self.sent = 0
 
     def metadata(self) -> dict[str, Any]:
-        self.described += 1
         pages = {"authorization": "authorize", "token": "token"}
         return {
             "issuer": self.issuer,
@@ -93,15 +87,9 @@ class _Handler(BaseHTTPRequestHandler):
         body = b"broken" if self.provider.broken else json.dumps(document).encode()
         self.send_response(500 if self.provider.broken else 200)
         self.send_header("Content-Type", "application/json")
-        padding, pieces = self.provider.padding, self.provider.pieces
-        self.send_header("Content-Length", str(len(body) + pieces * len(padding)))
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
-        with suppress(OSError):  # who asked has left
-            for _ in range(pieces):
-                self.wfile.write(padding)
-                self.provider.sent += len(padding)
-                time.sleep(self.provider.pause)
 
     def log_message(self, *args: Any) -> None:
         """Say nothing."""

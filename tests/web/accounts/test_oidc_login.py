@@ -20,7 +20,6 @@ from tests.web.accounts.conftest import both
 from tests.web.accounts.provider import CLIENT, SECRET, Provider
 from webapp.extensions import db
 from webapp.store.accounts import accounts, audit
-from webapp.web import login
 
 Make = Callable[..., Flask]
 BROWSER = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
@@ -145,10 +144,8 @@ def test_a_provider_that_is_another_or_broken_is_named(make: Make, at_home: Prov
     assert "FENCEPOST_OIDC_ISSUER" in sign_in(app.test_client()).text and names(app) == []
     at_home.broken = True
     app = serve(make, at_home)
-    described = at_home.described
     for path in ("/login/oidc", "/login/oidc", "/login/oidc/finish?code=x&state=y"):
         assert app.test_client().get(path).status_code == 502
-    assert at_home.described == described + 1
 
 
 def test_it_leads_nowhere_else(guarded: Flask) -> None:
@@ -161,9 +158,7 @@ def test_it_is_off_by_default(make: Make) -> None:
     assert "/login/oidc" not in client.get("/login").text
 
 
-def test_a_slow_provider_holds_two_requests_and_is_then_left_alone(
-    guarded: Flask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_provider_holds_two_requests(guarded: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     go_on, asked = threading.Event(), []
 
     def slow(*_arguments: Any, **_more: Any) -> Any:
@@ -177,14 +172,4 @@ def test_a_slow_provider_holds_two_requests_and_is_then_left_alone(
         assert {next(answers).result().status_code for _ in range(18)} == {503}
         go_on.set()
         assert [answer.result().status_code for answer in answers] == [502, 502]
-    assert guarded.test_client().get("/login/oidc").status_code == 502 and len(asked) == 2
-
-
-@pytest.mark.parametrize(("padding", "pieces", "pause"), [(b" ", 600, 0.1), (b" " * 2**20, 600, 0.0)])
-def test_a_provider_that_drips_or_floods_is_left(
-    guarded: Flask, at_home: Provider, monkeypatch: pytest.MonkeyPatch, padding: bytes, pieces: int, pause: float
-) -> None:
-    monkeypatch.setattr(login, "TIMEOUT", 1)
-    at_home.padding, at_home.pieces, at_home.pause = padding, pieces, pause
-    assert guarded.test_client().get("/login/oidc").status_code == 502
-    assert at_home.sent < pieces * len(padding) / 10
+    assert len(asked) == 2

@@ -12,7 +12,7 @@ from typing import IO, Any, BinaryIO, TypedDict, cast
 
 from flask import Request as FlaskRequest
 from flask import Response, current_app, jsonify, url_for
-from werkzeug.exceptions import BadRequest, ClientDisconnected
+from werkzeug.exceptions import BadRequest
 
 from webapp.dumps.budget import BadDump, Budget, LeftToWorker, reading
 from webapp.dumps.reading import read, session_keys
@@ -27,7 +27,6 @@ from webapp.store.ingest.result import Progress, describe, problem_dict
 from webapp.store.ingest.start import IngestResult, ingest
 from webapp.store.jobs import imports, mappings
 from webapp.store.models import Dump
-from webapp.web import links
 from webapp.web.api.shapes import filled
 from webapp.web.dumps.dump_rows import LOOKED_AT, RefusedUpload
 
@@ -38,7 +37,6 @@ AT_ONCE_PACKED = 128 * 1024
 PREVIEWED, MOST_SHOWN, MOST_LOOKED_THROUGH = 3, 300, 1000
 """turns and their code points that are shown before a file is stored, and the records looked through for them"""
 _NO_KEYS = SessionKeys(None, told=False, entries=0, sessions=0, without=0)
-CUT = "The connection ended before the whole file was received; nothing was stored. Send it again."
 
 
 class SpoolingRequest(FlaskRequest):
@@ -46,8 +44,8 @@ class SpoolingRequest(FlaskRequest):
 
     @property
     def full_path(self) -> str:
-        """The path and the query as a browser asks for them: with the prefix, and with a session's id (see `ids`)."""
-        return self.script_root + (links.sent_path(self.environ) or super().full_path)
+        """The path and the query as a browser asks for them, with the prefix."""
+        return self.url.removeprefix(self.host_url.rstrip("/"))
 
     def _get_file_stream(self, *_: Any, **__: Any) -> IO[bytes]:
         folder = dump_files.incoming(current_app.config["SETTINGS"].data)
@@ -86,7 +84,7 @@ def ingest_upload(stream: IO[bytes], filename: str, how: UploadOptions) -> Inges
     watch, settings = Progress(), current_app.config["SETTINGS"]
     options: dict[str, Any] = {"filename": filename, "watch": watch, "by_request": True, "leaves_rows": True}
     try:
-        return ingest(db.engine, settings, cast(BinaryIO, _ClientStream(stream)), **how, **options)
+        return ingest(db.engine, settings, cast(BinaryIO, stream), **how, **options)
     except LeftToWorker as left:
         number = imports.ask(db.engine, settings, filename=filename, path=left.path, **how)
         wake()
@@ -99,7 +97,7 @@ def ingest_upload(stream: IO[bytes], filename: str, how: UploadOptions) -> Inges
 def queue_upload(stream: IO[bytes], filename: str, how: UploadOptions, keys: dict[str, Any] | None = None) -> int:
     """Keep one file for the worker, or with `keys` until somebody says how it is read; gives the job's number."""
     settings = current_app.config["SETTINGS"]
-    path = imports.own(settings, cast(BinaryIO, _ClientStream(stream)))
+    path = imports.own(settings, cast(BinaryIO, stream))
     number = imports.ask(db.engine, settings, filename=filename, path=path, keys=keys, **how)
     if keys is None:
         wake()
@@ -158,30 +156,6 @@ def _size_and_start(stream: IO[bytes]) -> tuple[int, bytes]:
     start = stream.read(LONGEST_MARK)
     stream.seek(0)
     return size, start
-
-
-class _ClientStream:
-    """What a client sends, which may end early: then nothing of it is taken."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-
-    @property
-    def name(self) -> Any:
-        return getattr(self._stream, "name", None)
-
-    def flush(self) -> None:
-        self._stream.flush()
-
-    def read(self, size: int = -1) -> bytes:
-        try:
-            return self._stream.read(size)
-        except ClientDisconnected as cut:
-            raise BadRequest(CUT) from cut
-        except OSError as cut:
-            if files.is_full(cut):
-                raise
-            raise BadRequest(CUT) from cut
 
 
 def queued(numbers: list[int]) -> tuple[Response, int]:

@@ -59,7 +59,7 @@ def old_index() -> AnyResponse:
 
 @blueprint.get("/")
 def index() -> Response:
-    filters = list_filters.of_list()
+    filters = list_filters.of_request()
     only_new = request.args.get("new") == "1"
     by = request.args.get("by") or incident.DIVIDED[0]
     if by not in incident.DIVIDED:
@@ -100,7 +100,7 @@ def drawn(turn_ids: list[int]) -> dict[int, list[windows.TaggedText]]:
     return {turn_id: windows.pieces(text) for turn_id, text in texts.items()}
 
 
-@blueprint.get("/failures/<path:group>", merge_slashes=False)
+@blueprint.get("/failures/<path:group>")
 def show(group: str) -> Response | AnyResponse:
     filters = list_filters.of_request()
     detail = group_detail.find(db.session, group, filters)
@@ -194,7 +194,7 @@ def atom() -> Response:
 actions_blueprint = Blueprint("failure_actions", __name__)
 
 
-@actions_blueprint.post("/failures/<path:group>", merge_slashes=False)
+@actions_blueprint.post("/failures/<path:group>")
 def change(group: str) -> AnyResponse:
     """`action` says what: state, assign, merge or undo. Raises `NoSuchGroup`."""
     history = group_detail.find(db.session, group, Filters()).history

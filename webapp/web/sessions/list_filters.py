@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
-from flask import g, request
+from flask import request
 
 from webapp.extensions import db
 from webapp.parsing import words
 from webapp.plugins import defect
 from webapp.store.sessions import session_list
 from webapp.store.sessions.facets import LIMIT, Counts, Facet
-from webapp.store.sessions.filters import DESCRIBED, HOME, MORE_THAN, SORTS, SWITCHES, BadFilter, Filters, of_parameters
+from webapp.store.sessions.filters import DESCRIBED, HOME, MORE_THAN, SORTS, SWITCHES, Filters, of_parameters
 from webapp.store.sessions.session_list import Page
 from webapp.store.sessions.where import FACETS, OF_PARSE
 from webapp.visible import visible
@@ -34,25 +34,6 @@ Shown = dict[str, Any]
 def of_request() -> Filters:
     """The filters of the address. Raises `BadFilter`."""
     return of_parameters(request.args.to_dict())
-
-
-def of_list() -> Filters:
-    """As `of_request`; a saved view opens without what of it cannot be read any more, which its page says."""
-    g.unread_filters = []
-    try:
-        return of_request()
-    except BadFilter:
-        query = request.query_string.decode()
-        if not any(view.content["query"] == query for view in session_list.views(db.session)):
-            raise
-    parameters = request.args.to_dict()
-    for name, text in request.args.items():
-        try:
-            of_parameters({name: text})
-        except BadFilter as error:
-            g.unread_filters.append(f"Left out: {error}.")
-            del parameters[name]
-    return of_parameters(parameters)
 
 
 def address(active: dict[str, Any], **changes: Any) -> str:
@@ -177,7 +158,6 @@ def panel_context(result_page: Page, filters: Filters) -> dict[str, Any]:
         "over": over(filters),
         "here": urlencode(active, errors="surrogatepass"),
         "chips": chips(filters),
-        "unread_filters": g.get("unread_filters", ()),
         "first_run": not (result_page.sessions or result_page.hidden or active),
         "production": production(result_page.counts, filters),
         "groups": groups(result_page, filters),

@@ -49,7 +49,7 @@ TURNS_A_PAGE = 200
 
 @blueprint.get("/sessions")
 def index() -> Response:
-    filters = list_filters.of_list()
+    filters = list_filters.of_request()
     result_page = session_list.page(
         db.session, filters, after=request.args.get("after"), limit=limit_of_request(SESSIONS_A_PAGE)
     )
