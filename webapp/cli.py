@@ -61,7 +61,8 @@ class InWords(click.Context):
         except OSError as error:
             if error.errno in (None, errno.EPIPE):  # EPIPE: click ends quietly where nobody reads on
                 raise
-            raise click.UsageError(visible(str(error)), self) from None
+            where = f": {click.format_filename(error.filename)!r}" if error.filename else ""
+            raise click.UsageError(visible(f"{error.strerror or error}{where}"), self) from None
 
 
 def in_words(command: click.Command) -> click.Command:

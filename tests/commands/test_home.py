@@ -10,9 +10,6 @@ import pytest
 
 from tests import forking
 from tests.commands.stored import Run, runner
-from webapp.commands import home
-from webapp.store.db.database import connect
-from webapp.store.homes import trials
 
 BROKEN = '{"a": 1,}'
 NO_SUCH = 10_000
@@ -74,7 +71,7 @@ def test_it_is_set_listed_and_undone(stored: Run) -> None:
 
 @pytest.mark.parametrize(
     ("scope", "sessions"),
-    [(("--dump", "1"), 2), (("--format", "recorder"), 2), (("--filter", "q=chat-1"), 1), (("--all",), 2)],
+    [(("--dump", "1"), 2), (("--format", "recorder"), 2), (("--q", "chat-1"), 1), (("--all",), 2)],
 )
 def test_each_scope(stored: Run, scope: tuple[str, ...], sessions: int) -> None:
     done = json.loads(stored("home", "set", "direct", *scope, "--json").stdout)
@@ -104,9 +101,8 @@ def test_a_rule_is_remembered_before_the_first_session_of_its_service(stored: Ru
 def test_each_refusal(stored: Run) -> None:
     for arguments, code, words in [
         (("set", "nope", "--all"), 2, "nope"),
-        (("set", "direct"), 2, "Give sessions, or one of"),
-        (("set", "direct", "chat-0", "--all"), 2, "Give sessions, or one of"),
-        (("set", "direct", "--filter", "q"), 2, "NAME=VALUE"),
+        (("set", "direct"), 2, "Give sessions, or filters"),
+        (("set", "direct", "chat-0", "--all"), 2, "Give sessions, or filters"),
         (("set", "direct", "no-such-session"), 1, "no-such-session"),
         (("set", "direct", "--service", "no-such"), 1, "no such session"),
         (("set", "direct", "--all", "--remember"), 2, "a rule is for a service or a format"),
@@ -123,49 +119,12 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {**data, "TERM": "dumb", "COLUMNS": "200"}
 
 
-def on_a_terminal(tmp_path: Path, *arguments: str, answer: str) -> str:
-    """What `fencepost` shows on a terminal, where `answer` is typed once it asks."""
-    with forking.Terminal(*arguments, handles="012", **environment(tmp_path)) as terminal:
-        shown = terminal.read("[later]: ")
-        terminal.type(answer)
-        return shown + terminal.read()
-
-
-def test_on_a_terminal_an_ingest_asks(run: Run, tmp_path: Path) -> None:
-    shown = on_a_terminal(tmp_path, "ingest", str(chats(tmp_path / "log.jsonl")), answer="nope\ndirect\n")
-    assert "parser unknown: 2 of 4 responses are not plain JSON" in shown
-    assert "2 would have failed" in shown and "nope" in shown
-    assert "2 sessions read by direct; fencepost home undo 1 undoes it" in shown
-    assert homes(run) == []
-
-
-def test_many_responses_are_not_counted_while_somebody_waits(stored: Run, tmp_path: Path) -> None:
-    """Two of four responses are tried: what is not counted is never a 0."""
-    engine = connect(f"sqlite:///{tmp_path / 'data' / 'fencepost.sqlite3'}")
-    asked = home.counted_question(engine, None, most=3)
-    assert asked is not None and (asked.counted, asked.sessions) == (1, 2)
-    shown = "\n".join(home.lines_of(asked))
-    assert shown.count("not counted yet") == len(asked.candidates) and "would have failed" not in shown
-    assert "fencepost home which counts them all" in shown
-    ends = iter([False, True])
-    trials.count_all(engine, lambda: next(ends))
-    again = home.question(engine, None)
-    assert again is not None and again.counted == 1
-    engine.dispose()
-    assert json.loads(stored("home", "which", "--json").stdout)["counted"] == 2
-
-
-def test_later_is_an_answer(run: Run, tmp_path: Path) -> None:
-    on_a_terminal(tmp_path, "ingest", str(chats(tmp_path / "log.jsonl")), answer="\n")
-    assert homes(run) == [("unknown", 2)]
-
-
-def test_a_script_is_never_asked(tmp_path: Path) -> None:
+def test_an_ingest_says_how_to_name_the_parser(tmp_path: Path) -> None:
     words = ("ingest", str(chats(tmp_path / "log.jsonl")))
     with forking.command(*words, environ={**os.environ, **environment(tmp_path)}) as process:
         said, _ = process.communicate()
     assert process.returncode == 0
-    assert "say which parser your program uses: --home P" in said and "Which of them" not in said
+    assert "say which parser your program uses: --home P" in said and "fencepost home which" in said
 
 
 KILLED = """

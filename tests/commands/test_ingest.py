@@ -55,20 +55,16 @@ def test_what_a_database_s_program_wrote_ahead_is_read(run: Run, tmp_path: Path)
     assert "2 turns" in run("ingest", "--dry-run", str(seen)).stdout
 
 
-def test_several_files_end_in_a_table_and_one_bad_file_does_not_stop_the_rest(run: Run, tmp_path: Path) -> None:
+def test_one_bad_file_does_not_stop_the_rest(run: Run, tmp_path: Path) -> None:
     good, grown = dump(tmp_path / "a.json", "s1", "{}"), dump(tmp_path / "b.json", "s1", "{}", "more")
     bad, missing = tmp_path / "bad.json", tmp_path / "missing.json"
     bad.write_text("not json")
     done = run("ingest", *map(str, (good, bad, missing, grown)), COLUMNS="200")
     assert done.exit_code == 1
     assert f"✕ {bad}: The log is not JSON" in done.stderr
-    assert f"✕ {missing}: there is no file" in done.stderr
+    assert f"✕ {missing}: No such file or directory\n" in done.stderr
     assert "1 session (1 grown), 1 new turn" in done.stdout
     assert done.stdout.splitlines()[-1] == "2 files read, 2 could not be read"
-    table = [line.split() for line in done.stdout.splitlines()[-5:-1]]
-    assert [row[1:4] for row in table] == [
-        ["windlass", "1", "1"], ["could", "not", "be"], ["could", "not", "be"], ["windlass", "1", "1"],
-    ]  # fmt: skip
 
 
 def test_json_says_what_came_of_each_file(run: Run, tmp_path: Path) -> None:

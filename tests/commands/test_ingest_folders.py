@@ -88,7 +88,7 @@ def test_patterns_that_the_shell_did_not_expand(run: Run, logs: Path, pattern: s
 def test_a_pattern_that_nothing_matches_and_a_file_with_brackets_in_its_name(run: Run, logs: Path) -> None:
     done = run("ingest", str(logs / "*.none"))
     assert done.exit_code == 1
-    assert "there is no file" in done.stderr
+    assert "No such file" in done.stderr
     assert run("ingest", str(dump(logs / "run[1].json", "s1", "{}"))).exit_code == 0
 
 
@@ -145,3 +145,10 @@ def test_a_bar_is_drawn_on_a_terminal_and_only_on_standard_error(tmp_path: Path,
     assert "━━━" in drawn
     assert "1,000 turns read" in drawn
     assert str(path.stat().st_size // 1000) in drawn
+
+
+def test_no_bar_is_drawn_where_a_terminal_cannot_erase_it(tmp_path: Path, data: Path) -> None:
+    environ = {"FENCEPOST_DATA": str(data), "FENCEPOST_DATABASE": "", "TERM": "dumb"}
+    path = str(dump(tmp_path / "a.json", "s1", "{}"))
+    with forking.Terminal("ingest", path, "--home", "direct", handles="2", **environ) as terminal:
+        assert "\x1b" not in terminal.read()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -52,10 +51,8 @@ def test_json_holds_no_number_that_json_has_not():
 def test_the_part_that_is_the_value_is_named_for_an_own_parser():
     own = f"{ROOT}/tests/capture/own_parsers.py:gives_an_object"
     assert json.loads(run("--json", "--profile", own, text="[1]").stdout)["verdict"] == "failed"
-    named = run("--json", "--profile", f"part={own}", "--value", "data", text="[1]")
+    named = run("--json", "--profile", f"part={own} --value data", text="[1]")
     assert json.loads(named.stdout)["values"] == [[1]]
-    refused = run("--profile", "direct", "--value", "data")
-    assert refused.exit_code == 2 and "which --value data is for" in refused.stderr
 
 
 def test_line_ends_are_kept():
@@ -79,7 +76,7 @@ def test_an_unknown_profile_lists_those_there_are():
     assert "windlass-balanced" in result.stderr
 
 
-@pytest.mark.parametrize(("name", "words"), [("missing.txt", "there is no file"), (".", "cannot read")])
+@pytest.mark.parametrize(("name", "words"), [("missing.txt", "No such file"), (".", "Is a directory")])
 def test_what_cannot_be_read_is_wrong_use(name: str, words: str):
     result = run("--profile", "direct", name)
     assert result.exit_code == 2
@@ -172,12 +169,9 @@ def test_colour_strikes_and_underlines_but_where_nobody_wants_it():
     assert "\x1b" not in on_a_terminal('{"a": "x\ny"}', "four-tier", NO_COLOR="1")
 
 
-@pytest.mark.parametrize(("character", "count"), [("x", 60), ("名", 30)])
-def test_long_lines_fold_behind_the_gutter_of_a_terminal(character: str, count: int):
-    said = on_a_terminal('{"a": "' + character * count + '"}', "direct", NO_COLOR="1")
-    folded = [line for line in said.split("\n") if "┃" in line]
-    assert len(folded) == 3
-    assert all(line.startswith(("1 ┃ ", "  ┃ ")) for line in folded)
+def test_a_long_line_is_one_that_the_terminal_breaks_itself():
+    said = on_a_terminal('{"a": "' + "x" * 60 + '"}', "direct", NO_COLOR="1")
+    assert [line.strip() for line in said.split("\n") if "┃" in line] == ['1 ┃ ⟦{"a": "' + "x" * 60 + '"}⟧']
 
 
 def test_all_profiles_are_one_line_each_and_one_for_each_flag():
@@ -223,31 +217,6 @@ def test_a_bad_line_is_answered_and_does_not_stop_the_rest(line: str, message: s
     assert answers[1]["error"]["message"].startswith(message)
     assert answers[1]["error"]["at"] == 2
     assert f"-, line 2: {message}" in result.stderr
-
-
-def beside_a_terminal(path: Path, **environment: str) -> str:
-    """What `fencepost parse --jsonl` says on standard error of two good lines, a bad one and forty more."""
-    lines = ['{"id": 1, "text": "{}"}\n'] * 2 + ["nope\n"] + ['{"id": 1, "text": "{}"}\n'] * 40
-    path.write_text("".join(lines))
-    words = ("parse", "--jsonl", "--profile", "direct", str(path))
-    with forking.Terminal(*words, handles="2", COLUMNS="50", **environment) as terminal:
-        said = terminal.read()
-        answers, _ = terminal.process.communicate()
-    assert (terminal.process.returncode, len(answers.splitlines())) == (1, 43)
-    return said
-
-
-@pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])
-def test_a_bar_counts_bytes_beside_a_terminal_and_leaves_nothing_there(tmp_path: Path, environment: dict[str, str]):
-    said = beside_a_terminal(tmp_path / "responses.jsonl", **environment)
-    assert "\rparsing" in said
-    assert re.search(r"\r(\x1b\[0m)?\x1b\[K/\S+, line 3: not JSON", said)
-    assert said.endswith("\x1b[K") and said.split("\r")[-1] in ("\x1b[K", "\x1b[0m\x1b[K")
-
-
-def test_no_bar_is_drawn_where_a_terminal_cannot_erase_it(tmp_path: Path):
-    said = beside_a_terminal(tmp_path / "responses.jsonl", TERM="dumb")
-    assert said.startswith("/") and said.splitlines()[1:] == []
 
 
 def test_bulk_with_all_profiles_writes_a_line_for_each():

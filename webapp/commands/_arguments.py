@@ -5,10 +5,9 @@ from __future__ import annotations
 import glob
 import os
 import re
-import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import wraps
@@ -29,17 +28,9 @@ STDIN = "-"
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def open_bytes(name: str) -> AbstractContextManager[BinaryIO]:
-    """The file called `name`, or standard input for `-`; a usage error (exit 2) where it cannot be opened."""
-    if name == STDIN:
-        return nullcontext(sys.stdin.buffer)
-    printable = repr(click.format_filename(name))
-    try:
-        return cast(BinaryIO, click.open_file(name, "rb"))
-    except FileNotFoundError:
-        raise click.UsageError(f"there is no file {printable}") from None
-    except (OSError, ValueError) as error:
-        raise click.UsageError(f"cannot read {printable}: {getattr(error, 'strerror', None) or error}") from None
+def open_bytes(name: str) -> BinaryIO:
+    """The file called `name`, or standard input for `-`. Raises `OSError`."""
+    return cast(BinaryIO, click.open_file(name, "rb"))
 
 
 @contextmanager
@@ -166,40 +157,17 @@ class ProfileName(click.ParamType[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         text = str(value)
-        options = ctx.meta.get(_OPTIONS, "") if ctx else ""
         try:
-            if specs.looks_like_one(text) and (options or text not in specs.configured()):
-                return specs.add(text + options)
+            return specs.add(text) if specs.looks_like_one(text) and text not in specs.configured() else text
         except BadSpec as bad:
             self.fail(str(bad), param, ctx)
-        if options:
-            self.fail(
-                f"{text!r} is no parser named here as module:function or cmd:…, which{options} is for", param, ctx
-            )
-        return text
 
 
 PROFILE = ProfileName()
 home_option = click.option(
     "--home", type=PROFILE, metavar="P", help="Your parser: the profile that the program used, or pkg.mod:function."
 )
-_OPTIONS = f"{__name__}.options"
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-def own_options(command: _Command) -> _Command:
-    """Add `--value` and `--depends`, which are about the parser of one's own that the command names."""
-    options: dict[str, Any] = {"is_eager": True, "expose_value": False, "callback": _keep}
-    part = "Of your own parser: the part of what it returns that is the value, as a dotted path."
-    path = "Of your own parser: a file or folder that decides its value too, so that its version covers it."
-    command = click.option("--depends", help=path, metavar="PATH", multiple=True, **options)(command)
-    return click.option("--value", help=part, metavar="PART", **options)(command)
-
-
-def _keep(ctx: click.Context, param: click.Parameter, value: str | Sequence[str] | None) -> None:
-    values = [value] if isinstance(value, str) else value or ()
-    options = "".join(f" {param.opts[0]} {shlex.quote(word)}" for word in values)
-    ctx.meta[_OPTIONS] = ctx.meta.get(_OPTIONS, "") + options
 
 
 def runnable(name: str, or_else: str = "") -> Profile:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-import click
 import sqlalchemy as sa
 from sqlalchemy import orm
 
@@ -123,7 +122,7 @@ class FileReader:
             if not file.is_named:
                 return FileResult(name, skipped=str(error).partition("\n")[0], speaks=error.speaks)
             return FileResult(name, error=describe(error))
-        except (BadDump, OSError, click.UsageError) as error:
+        except (BadDump, OSError) as error:
             return FileResult(name, error=_said(error))
 
     def again(self, dump: Dump) -> FileResult:
@@ -173,11 +172,10 @@ def read_again(reader: FileReader, prefixes: Sequence[str]) -> Iterator[FileResu
         yield reader.again(dump)
 
 
-def _said(error: BadDump | UnknownFormat | OSError | click.UsageError) -> dict[str, str | None]:
+def _said(error: BadDump | UnknownFormat | OSError) -> dict[str, str | None]:
     if isinstance(error, BadDump | UnknownFormat):
         return describe(error)
-    message = error.message if isinstance(error, click.UsageError) else str(error)
-    return {"code": "unreadable", "message": message, "at": None}
+    return {"code": "unreadable", "message": error.strerror or str(error), "at": None}
 
 
 def _survey(

@@ -17,8 +17,6 @@ from webapp.dumps.budget import MOST_CHARACTERS
 from webapp.store import append
 from webapp.store.db.dialect import clock
 
-RESTLESS = 5
-"""looks after which a file of lines is read though it never rests"""
 FINAL = 30
 """looks after which a file that rests is read to its end, a line cut there included"""
 SHARE = 10
@@ -38,18 +36,17 @@ class FileState(NamedTuple):
 
 @dataclass(slots=True)
 class WatchedFile:
-    """A file that is watched: the last look, how many looks it has been the same or never, and what was read of it."""
+    """A file that is watched: the last look, how many looks it has been the same, and what was read of it."""
 
     look: FileState
     same: int = 0
-    restless: int = 0
     last_read: FileState | None = None
-    cut: bool = False
+    read_to: int = 0
     not_before: float = 0.0
 
 
 class FolderWatch:
-    """Looks at the files below `arguments`; `poll` reads those that rest and were not read as they are."""
+    """Looks at the files below `arguments`; `poll` reads what was not read as it is: lines, and other files at rest."""
 
     def __init__(self, reader: FileReader, arguments: Sequence[str], interval: float) -> None:
         self._reader = reader
@@ -82,27 +79,24 @@ class FolderWatch:
             record = self._known[path] = WatchedFile(look, same=1 if old else 0)
         elif record.look == look:
             record.same += 1
-            record.restless = 0
         else:
             record.look, record.same = look, 0
-            record.restless += 1
         return record
 
     def _is_due(self, record: WatchedFile) -> bool:
         if record.look.size == 0 or time.monotonic() < record.not_before:
             return False
         if record.last_read == record.look:
-            return record.cut and record.same >= FINAL
-        return record.same >= 1 or record.restless >= RESTLESS
+            return record.read_to < record.look.size and record.same >= FINAL
+        return True
 
     def _read(self, file: _arguments.InputFile, record: WatchedFile) -> FileResult | None:
         """None where there is nothing to say: the file went away, is not whole yet, or is no dump, as before."""
-        final = record.same >= FINAL
-        limit = None if final else _whole_lines(file.path)
-        if record.same == 0 and limit is None:
+        limit = None if record.same >= FINAL else _whole_lines(file.path)
+        if record.same == 0 and limit in (None, record.read_to):
             return None
-        record.cut = limit is not None and limit < record.look.size
-        again, record.last_read, record.restless = record.last_read is not None, record.look, 0
+        record.read_to = record.look.size if limit is None else limit
+        again, record.last_read = record.last_read is not None, record.look
         if limit == 0:
             return None
         began = _processor_time()

@@ -1,4 +1,4 @@
-"""What `fencepost ingest` says: a line a file with its problems, a table of all files, or one JSON document."""
+"""What `fencepost ingest` says: a line a file with its problems, how many files there were, or one JSON document."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from typing import Any
 import click
 
 from webapp.commands._file_reader import FileResult
-from webapp.commands._terminal import cells, put
+from webapp.commands._terminal import put
 from webapp.dumps.answer_alarm import MissingAnswers, in_words
 from webapp.dumps.session_keys import SessionKeys
 from webapp.parsing.words import counted
 from webapp.store.ingest.start import IngestResult
-from webapp.visible import visible
 
 MOST_SHOWN = 10
 """problems of one file printed word for word"""
-MOST_ROWS = 200
-"""files in the table, and of those that were skipped"""
+MOST_SKIPPED = 200
+"""files that were skipped, each with its reason"""
 
 
 def say(result: FileResult) -> None:
@@ -98,31 +97,7 @@ def _of_ingested(ingested: IngestResult) -> list[str]:
     return [*parts, counted(ingested.new_turns, "new turn")]
 
 
-def table(results: Sequence[FileResult]) -> None:
-    """One row a file that is a dump, then how many were read, passed over, and could not be read."""
-    rows = [result for result in results if result.skipped is None]
-    turns = "turns" if any(result.survey is not None for result in rows) else "new turns"
-    lines: list[tuple[str, ...]] = [("file", "format", "sessions", turns, "problems")] if rows else []
-    lines += [(visible(result.file), *_cells(result)) for result in rows[:MOST_ROWS]]
-    widths = [max(map(cells, column)) for column in zip(*lines, strict=True)]
-    click.echo()
-    for line in lines:
-        gaps = [" " * (width - cells(cell)) for cell, width in zip(line, widths, strict=True)]
-        names, numbers = zip(line[:2], gaps[:2], strict=True), zip(gaps[2:], line[2:], strict=True)
-        click.echo("  ".join("".join(pair) for pair in (*names, *numbers)).rstrip())
-    if len(rows) > MOST_ROWS:
-        click.echo(f"and {counted(len(rows) - MOST_ROWS, 'file')} more")
-    click.echo(_total(results))
-
-
-def _cells(result: FileResult) -> tuple[str, ...]:
-    if result.error is not None:
-        return ("could not be read", "", "", "")
-    format_name, *counts = result.figures
-    return (format_name, *(f"{count:,}" for count in counts))
-
-
-def _total(results: Sequence[FileResult]) -> str:
+def total(results: Sequence[FileResult]) -> str:
     """For example `3 files read, 1 passed over, 1 could not be read`."""
     failed = sum(result.error is not None for result in results)
     skipped = sum(result.skipped is not None for result in results)
@@ -137,9 +112,9 @@ def passed_over(results: Sequence[FileResult]) -> None:
         if result.speaks:
             put(f"▲ {result.file}: not read, though it seems to be dialogue. {result.skipped}", err=True)
     skipped = [result for result in results if result.skipped is not None and not result.speaks]
-    for result in skipped[:MOST_ROWS]:
+    for result in skipped[:MOST_SKIPPED]:
         say(result)
-    if (more := len(skipped) - MOST_ROWS) > 0:
+    if (more := len(skipped) - MOST_SKIPPED) > 0:
         click.echo(f"– and {counted(more, 'file')} more skipped (--json lists them all)", err=True)
 
 

@@ -8,11 +8,11 @@ import shutil
 import sys
 import time
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 import click
 
@@ -78,23 +78,15 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-class Tell(Protocol):
-    """What to tell how much of how much is finished, and what else the bar is to say."""
-
-    def __call__(self, finished: int, total: int | None, note: str = "") -> None: ...
-
-
 @contextmanager
-def bar(title: str, *, hidden: bool = False) -> Iterator[Tell]:
-    """What to tell how far something is: a line on standard error shows it where that is a terminal, until the end."""
-    if hidden or not _draws_bars():
-        yield lambda finished, total, note="": None
-        return
+def bar(title: str, *, hidden: bool = False) -> Iterator[Callable[..., None]]:
+    """What to tell how much of how much is finished, and a note: a line on standard error shows it until the end."""
+    draws = not hidden and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     began, due = time.monotonic(), 0.0
 
     def tell(finished: int, total: int | None, note: str = "") -> None:
         nonlocal due
-        if (now := time.monotonic()) >= due or finished == total:
+        if draws and ((now := time.monotonic()) >= due or finished == total):
             due = now + BETWEEN
             words = f"{title} {note}".rstrip()
             if total:
@@ -104,18 +96,11 @@ def bar(title: str, *, hidden: bool = False) -> Iterator[Tell]:
                 words += " " + "━" * (room * finished // total)
             _redraw(words)
 
-    _redraw(title)
     try:
         yield tell
     finally:
-        _redraw("")
-
-
-def beside_bar(message: str) -> None:
-    """A line on standard error, in place of a bar that may stand there; the bar is drawn again below it."""
-    if _draws_bars():
-        _redraw("")
-    click.echo(message, err=True)
+        if draws:
+            _redraw("")
 
 
 def confirm(question: str, otherwise: str = "use --yes") -> None:
@@ -125,14 +110,11 @@ def confirm(question: str, otherwise: str = "use --yes") -> None:
     click.confirm(question, abort=True, err=True)
 
 
-def _draws_bars() -> bool:
-    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-
-
 def _redraw(line: str) -> None:
     """Put a line in place of the one on standard error; what erases that is no colour, and stays under NO_COLOR."""
-    part = next(folded([TextPiece(line, "read")], _columns() - 1))
-    click.echo(f"\r{part}\x1b[K", err=True, nl=False, color=True)
+    while cells(line) >= _columns():
+        line = line[:-1]
+    click.echo(f"\r{line}\x1b[K", err=True, nl=False, color=True)
 
 
 def _columns() -> int:
@@ -149,19 +131,9 @@ def cells(text: str) -> int:
 _NO_WIDTH = ("Mn", "Me", "Cf")
 
 
-def folded(pieces: Iterable[TextPiece], room: int) -> Iterator[str]:
-    """The pieces in their styles, on lines of at most `room` columns."""
-    line, column = "", 0
-    for text, look in pieces:
-        begin, style = 0, STYLES.get(look, {"dim": True})
-        for at, character in enumerate(text):
-            width = cells(character)
-            if column + width > room:
-                yield line + click.style(text[begin:at], **style)
-                line, column, begin = "", 0, at
-            column += width
-        line += click.style(text[begin:], **style)
-    yield line
+def styled(pieces: Iterable[TextPiece]) -> str:
+    """The pieces in their styles, on one line: a terminal breaks what is too long itself."""
+    return "".join(click.style(text, **STYLES.get(look, {"dim": True})) for text, look in pieces)
 
 
 def value_lines(value: Any, indent: int | None = 2) -> list[str]:
@@ -181,9 +153,9 @@ def print_table(traces: Sequence[Trace]) -> None:
         facts = f" {trace.profile:<{width}}  {trace.verdict:<9}  {edits:>9}  {words.milliseconds(trace):>11}  "
         room = max(24, _columns() - len(facts) - 1) if sys.stdout.isatty() else 100
         preview = "  ".join(value_lines(value, None)[0] for value in trace.values[:MOST_VALUES])
-        first, *more = folded([TextPiece(preview, "dim")], room - 1)
         mark = click.style(words.MARKS[trace.verdict], fg=COLOURS[trace.verdict])
-        click.echo(f"{mark}{facts}{first}{'…' if more else ''}", sys.stdout)
+        shown = preview if len(preview) < room else f"{preview[: room - 1]}…"
+        click.echo(mark + facts + click.style(shown, dim=True), sys.stdout)
         for sentence in words.flag_sentences(trace):
             click.secho(visible(f"   {'':<{width}}{sentence}"), sys.stdout, dim=True)
 
@@ -205,14 +177,12 @@ def _raw_part(raw: str, trace: Trace) -> Iterator[str]:
     count = raw.count("\n") + 1
     yield _bold(f"Response, {words.counted(count, 'line')}, {words.counted(len(raw), 'character')}")
     width = len(str(count))
-    room = max(20, _columns() - width - 3) if sys.stdout.isatty() else sys.maxsize
     for line in textmarks.numbered(raw, telling(trace)):
         if isinstance(line, int):
             yield _dim(f"{'⋮':>{width}}   {words.counted(line, 'line')} not shown")
             continue
         rule = "┃" if any(map(textmarks.is_read, line.stretches)) else "│"
-        for index, part in enumerate(folded(textmarks.pieces(line), room)):
-            yield _dim(f"{'' if index else line.number:>{width}} {rule} ") + part
+        yield _dim(f"{line.number:>{width}} {rule} ") + styled(textmarks.pieces(line))
 
 
 def _bold(text: str) -> str:

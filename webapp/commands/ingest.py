@@ -123,7 +123,7 @@ def _summarize(results: list[FileResult], again: bool) -> None:
     """What stands under the lines of the files, on a terminal."""
     _ingest_report.passed_over(results)
     if len(results) > 1:
-        _ingest_report.table(results)
+        click.echo(_ingest_report.total(results))
     elif not results:
         click.echo("no log is kept here yet" if again else "no file was found", err=True)
 

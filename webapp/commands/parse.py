@@ -11,7 +11,7 @@ import click
 
 from webapp import fitting, jsontext
 from webapp.commands import _terminal
-from webapp.commands._arguments import PROFILE, open_bytes, own_options, read_text, runnable, size_of, to_text
+from webapp.commands._arguments import PROFILE, open_bytes, read_text, runnable, to_text
 from webapp.parsing import Profile, Trace, parse, profiles, readings, why_absent
 
 ALL = "all"
@@ -35,7 +35,6 @@ class BadLine(ValueError):
     metavar="P",
     help="The profile, `all`, or a parser of your own: pkg.mod:function.",
 )
-@own_options
 @click.option("--phase", metavar="PHASE", help="Also validate the values against the JSON Schema of this phase.")
 @click.option("--json", "as_json", is_flag=True, help="Print the trace as one JSON document; with `all`, a list.")
 @click.option("--jsonl", is_flag=True, help='Read {"id", "text"} lines, write {"id", …trace} lines.')
@@ -44,7 +43,7 @@ def command(name: str, phase: str | None, as_json: bool, jsonl: bool, file: str)
     """Parse the response in FILE, or on standard input, and show every attempt.
 
     Bytes that are not UTF-8 become U+FFFD, and standard error says so. With --jsonl, an invalid line gets the answer
-    {"id", "error"} and the rest is still read; on a terminal, a bar shows the progress.
+    {"id", "error"} and the rest is still read.
 
     Exits with 0 when a value was read (--profile all: by any profile, and more than prose in quotes; --jsonl: every
     line was parsed, whatever its verdict), with 1 when none was (verdict failed or none; --jsonl: a line was bad),
@@ -102,14 +101,14 @@ def _parse_lines(source: BinaryIO, name: str, profiles: Sequence[Profile]) -> in
     """Write `{"id", …trace}` for each line and profile to standard output; returns the number of bad lines."""
     bad = 0
     write = sys.stdout.write
-    for number, line in enumerate(_watched(source), 1):
+    for number, line in enumerate(source, 1):
         if not line.strip():
             continue
         try:
             key, text = _read(to_text(line, f"line {number}"))
         except BadLine as problem:
             bad += 1
-            _terminal.beside_bar(f"{name}, line {number}: {problem}")
+            click.echo(f"{name}, line {number}: {problem}", err=True)
             error = {"code": "bad_line", "message": str(problem), "at": number}
             write(f"{jsontext.portable({'id': problem.line_id, 'error': error})}\n")
             continue
@@ -130,13 +129,3 @@ def _read(line: str) -> tuple[Any, str]:
     if not isinstance(entry.get("text"), str):
         raise BadLine('has no "text"' if "text" not in entry else '"text" is not a string', entry["id"])
     return entry["id"], entry["text"]
-
-
-def _watched(source: BinaryIO) -> Iterator[bytes]:
-    """The lines of `source`, counted by a bar on standard error where that, and not the output, is a terminal."""
-    total, finished = size_of(source), 0
-    with _terminal.bar("parsing", hidden=sys.stdout.isatty()) as tell:
-        for line in source:
-            yield line
-            finished += len(line)
-            tell(finished, total)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from webapp import jsontext
+from webapp.commands import _terminal
 from webapp.parsing import helps, profiles, why_absent
 
 
@@ -17,7 +17,7 @@ def command(as_json: bool, about: bool) -> None:
     """List the profiles with version, report and help. `fencepost parse --profile NAME` runs one."""
     rows = entries()
     if as_json:
-        click.echo(jsontext.portable(rows))
+        _terminal.print_json(rows)
         return
     width, versions = (max(len(entry[key]) for entry in rows) for key in ("name", "version"))
     for entry in rows:

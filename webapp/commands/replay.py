@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from webapp.commands import _store, _terminal
-from webapp.commands._arguments import PROFILE, own_options, refuse
+from webapp.commands._arguments import PROFILE, refuse
 from webapp.parsing.words import MARKS, counted
 from webapp.store.jobs import replays
 from webapp.store.sessions.filters import Filters
@@ -18,7 +18,6 @@ from webapp.store.sessions.filters import Filters
 @click.command("replay")
 @click.argument("profile", type=PROFILE, required=False, metavar="PROFILE")
 @click.option("--profile", "name", type=PROFILE, metavar="P", help="The same as PROFILE.")
-@own_options
 @click.option("--again", is_flag=True, help="Parse also what this version of the profile has parsed before.")
 @click.option("--session", "ident", metavar="ID", help="Only this session.")
 @click.option("--json", "as_json", is_flag=True, help="Print the run and its counts as JSON.")

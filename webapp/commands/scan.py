@@ -18,11 +18,9 @@ from urllib.parse import quote
 
 import click
 
-from webapp import jsontext
 from webapp.commands import _arguments, _terminal
 from webapp.config import Settings
 from webapp.exports.redaction import Redactor
-from webapp.exports.textmarks import TextPiece
 from webapp.parsing.words import counted
 from webapp.scan import files, reports
 from webapp.scan.reports import SEVERITIES, Scan
@@ -33,6 +31,7 @@ DEFAULT = timedelta(days=7)
 """how far back without a PATH"""
 SMALL = 4 << 20
 """bytes of all files together up to which no further process is worth its start"""
+FILE = click.Path(path_type=Path)
 _PATIENCE = 2
 """seconds in which a server that runs already answers"""
 
@@ -50,9 +49,9 @@ _PATIENCE = 2
     "--fail-on", type=click.Choice(SEVERITIES), default="low", show_default=True, help="Least severity for exit code 1."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-@click.option("--sarif", metavar="FILE", help="Also write SARIF 2.1.0.")
-@click.option("--junit", metavar="FILE", help="Also write JUnit's XML.")
-@click.option("--html", "page", metavar="FILE", help="Also write one offline page.")
+@click.option("--sarif", type=FILE, metavar="FILE", help="Also write SARIF 2.1.0.")
+@click.option("--junit", type=FILE, metavar="FILE", help="Also write JUnit's XML.")
+@click.option("--html", "page", type=FILE, metavar="FILE", help="Also write one offline page.")
 @_arguments.redaction_options
 @click.option("--open", "opened", is_flag=True, help="Ingest what was scanned, and open the worst turn in a browser.")
 @click.argument("paths", nargs=-1, metavar="[PATH]…")
@@ -62,9 +61,9 @@ def command(
     home: str | None,
     fail_on: str,
     as_json: bool,
-    sarif: str | None,
-    junit: str | None,
-    page: str | None,
+    sarif: Path | None,
+    junit: Path | None,
+    page: Path | None,
     redactor: Redactor | None,
     opened: bool,
     paths: tuple[str, ...],
@@ -86,21 +85,17 @@ def command(
     report, excerpts = reports.document(scan), reports.excerpts(scan, redactor.text if redactor else str)
     report = reports.masked(report, redactor) if redactor else report
     if as_json:
-        click.echo(jsontext.portable(report))
+        _terminal.print_json(report)
     else:
-        click.echo("\n".join(reports.text(report, excerpts, _drawn, every=every)))
+        click.echo("\n".join(reports.text(report, excerpts, _terminal.styled, every=every)))
     for target, written in ((sarif, reports.sarif), (junit, reports.junit)):
         if target:
-            _write(target, written(report))
+            target.write_text(written(report), "utf-8", errors="backslashreplace")
     if page:
-        _write(page, reports.page(report, excerpts))
+        page.write_text(reports.page(report, excerpts), "utf-8", errors="backslashreplace")
     if opened:
         _open_worst(scan, home)
     sys.exit(1 if scan.breaks(fail_on) else 0)
-
-
-def _drawn(line: list[TextPiece]) -> str:
-    return "".join(_terminal.folded(line, sys.maxsize))
 
 
 def _open_worst(scan: Scan, home: str | None) -> None:
@@ -197,10 +192,3 @@ def _each(
         finally:
             for process in multiprocessing.active_children():
                 process.terminate()
-
-
-def _write(target: str, text: str) -> None:
-    try:
-        Path(target).write_text(text, "utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise click.UsageError(f"cannot write {click.format_filename(target)!r}: {error.strerror}") from None

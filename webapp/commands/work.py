@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import sys
 import threading
-import time
 import uuid
 from typing import Any
 
@@ -28,7 +26,6 @@ TRIES = 4
 _NICER = 10
 _here: dict[int, sa.Engine] = {}
 """of this process, by its number, since a fork must not use its parent's connections"""
-_log = logging.getLogger(__name__)
 
 
 @click.command("work")
@@ -67,7 +64,7 @@ def work_on(settings: Settings, processes: int | None = None) -> None:
         with _start.starting(settings):
             pass
         if settings.broker:
-            _work_for_broker(settings, processes or _processors())
+            _work_for_broker(settings, processes)
             return
         with _store.engine(settings) as engine:
             imports.tidy(engine, settings)
@@ -77,8 +74,12 @@ def work_on(settings: Settings, processes: int | None = None) -> None:
             worker.work_on(engine, settings, lambda: stop_requested.is_set() or ends.is_set(), ends.wait)
 
 
-def _work_for_broker(settings: Settings, processes: int) -> None:
-    """Celery's worker, which ends its tasks before it ends; none of its processes keeps another's connections."""
+def _work_for_broker(settings: Settings, processes: int | None) -> None:
+    """Celery's worker, which ends its tasks before it ends; none of its processes keeps another's connections.
+
+    Celery ends by itself where its transport breaks, as that to Redis does at times when Redis is killed: exits with 1
+    then, so that who started it starts it again.
+    """
     from celery import signals
 
     with _store.engine(settings) as engine:  # at the newest revision
@@ -88,14 +89,14 @@ def _work_for_broker(settings: Settings, processes: int) -> None:
     logs.use_for_celery(settings.log)
     name = f"fencepost-{uuid.uuid4().hex[:8]}@%h"  # a host has several workers; RabbitMQ refuses a second of one name
     options = [f"--hostname={name}", "--without-gossip", "--without-mingle", "--loglevel=WARNING"]
-    options.append(f"--concurrency={processes}")
+    options += [f"--concurrency={processes}"] if processes else []
     received: list[str] = []  # Celery gives no exit code back
     signals.worker_shutting_down.connect(lambda sig, **_: received.append(sig), weak=False)
     celery = broker.app(settings)
     _add_tasks(celery, settings)
     celery.worker_main(["--quiet", "worker", "--pool=prefork", f"--queues={settings.queue}", *options])
     if not received:
-        _begin_anew()
+        raise click.ClickException("Celery's worker stopped by itself")
 
 
 def _add_tasks(celery: Any, settings: Settings) -> None:
@@ -118,18 +119,6 @@ def _database(settings: Settings) -> sa.Engine:
         _here.clear()
         _here[os.getpid()] = database.connect(settings.database, durable=settings.durable, pool=settings.pool)
     return _here[os.getpid()]
-
-
-def _processors() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _begin_anew() -> None:
-    """Celery ends by itself where its transport breaks, as that to Redis does at times when Redis is killed."""
-    _log.error("Celery's worker stopped and is being restarted")
-    time.sleep(1)
-    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
 
 
 def _ends() -> threading.Event:
