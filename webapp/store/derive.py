@@ -32,7 +32,7 @@ from webapp.store.search import index
 from webapp.store.write import facets, rows, stored_turns
 from webapp.store.write.parser import OURS, UNKNOWN
 from webapp.store.write.session_state import SessionParser, SessionState, is_known
-from webapp.store.write.stored_turns import other_traces, pages, placed, stored_traces
+from webapp.store.write.stored_turns import pages, placed, stored_traces
 
 SHARE = 10
 """a session that grows is derived again no sooner than after so many times as long as that took"""
@@ -166,10 +166,10 @@ def _made(
     for session_id, tally in late.items():
         states[session_id].tally = tally
     for page in pages(connection, min(states), max(states), late) if states else ():
-        beside, new = other_traces(connection, page), list[rows.Row]()
+        stored, new = stored_traces(connection, page), list[rows.Row]()
         for row in page:
             state = states[row.session_id]
-            traces, others = _traces(row, state.home, parsers(state.home), beside.get(row.id, ()), new)
+            traces, others = _traces(row, state.home, parsers(state.home), stored.get(row.id, {}), new)
             if row.session_id not in late:
                 state.tally.put(row.entry, row.kind, row.raw is not None, row.original, row.position)
             answers = None if row.answers is None else state.tally.positions[row.answers]
@@ -189,13 +189,12 @@ def _parser(home: str, also: Profile | None) -> SessionParser:
 
 
 def _traces(
-    row: Any, home: str, parser: SessionParser, beside: Iterable[Trace], new: list[rows.Row]
+    row: Any, home: str, parser: SessionParser, traces: dict[str, Trace], new: list[rows.Row]
 ) -> tuple[tuple[Trace, ...], tuple[Trace, ...]]:
     """The traces of a turn under home and `fencepost`, and the others, all parsed now where they are missing. Of a
     profile that could not be started there is none: nothing stands for it anywhere, and the next time it is tried."""
     if row.original is not None or row.raw is None or row.kind not in MODEL_KINDS:
         return (), ()
-    traces = stored_traces(row, home) | {trace.profile: trace for trace in beside}
     for name in reversed(parser.names):
         if name not in traces and (trace := parser.trace(row.raw, name)).version != ABSENT:
             traces[name] = trace

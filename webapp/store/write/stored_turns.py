@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -13,11 +13,11 @@ from webapp.dumps.records import Stop, Turn
 from webapp.findings import rulebook
 from webapp.parsing import Trace
 from webapp.store.db.ids import batched
-from webapp.store.models import TURNS_A_SESSION, Declaration, Finding, LiveSpan, Parse, Session
+from webapp.store.models import TURNS_A_SESSION, Declaration, Finding, LiveSpan, Parse
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.models.sessions import SAME_IN_TURNS
 from webapp.store.write.parser import OURS
-from webapp.store.write.tally import PlacedTurn, Tally
+from webapp.store.write.tally import MODEL_KINDS, PlacedTurn, Tally
 
 _AT_ONCE = 500
 """rows fetched together; a row holds a turn, its entry and its traces"""
@@ -39,13 +39,7 @@ _OTHERS = (
     *("id", "session_id", "ordinal", "position", "recorded_failure"),
     *("stop", "stop_said", "declaration_id", "answers"),
 )
-_turns = join_parses(
-    sa.select(
-        *(getattr(StoredTurn, name) for name in (*_OTHERS, *_SAME)),
-        *(_original, home_parse.trace.label("home"), our_parse.trace.label("ours")),
-    ).join(Session, Session.id == StoredTurn.session_id),
-    Session.home_profile,
-)
+_turns = sa.select(*(getattr(StoredTurn, name) for name in (*_OTHERS, *_SAME)), _original)
 _next_turns = (
     _turns.where(StoredTurn.id >= sa.bindparam("next"), StoredTurn.id < sa.bindparam("end"))
     .order_by(StoredTurn.id)
@@ -60,13 +54,10 @@ _in_time = sa.select(
 ).where(LiveSpan.session_id.between(sa.bindparam("first"), sa.bindparam("last")))
 _spans = _in_time.subquery()
 _find_late = sa.select(_spans.c.session_id).where(_spans.c.before > _spans.c.entry).distinct()
-_other_traces = (
+_parses = (
     sa.select(Parse.turn_id, Parse.trace)
-    .join(StoredTurn, StoredTurn.id == Parse.turn_id)
-    .join(Session, Session.id == StoredTurn.session_id)
-    .where(Parse.turn_id.between(sa.bindparam("first"), sa.bindparam("last")))
-    .where(Parse.profile != Session.home_profile, Parse.profile != OURS)
-    .order_by(Parse.id)
+    .where(Parse.turn_id.in_(sa.bindparam("turns", expanding=True)))
+    .order_by(Parse.turn_id, Parse.profile)
 )
 _content = sa.select(Declaration.content).where(Declaration.id == sa.bindparam("declaration"))
 _places = (
@@ -84,7 +75,7 @@ def late(connection: sa.Connection, first: int, last: int) -> dict[int, Tally]:
     return {session_id: places(connection, session_id) for session_id in ids}
 
 
-def pages(connection: sa.Connection, first: int, last: int, late: Mapping[int, Tally]) -> Iterator[list[Any]]:
+def pages(connection: sa.Connection, first: int, last: int, late: Mapping[int, Tally]) -> Iterator[Sequence[Any]]:
     """The turns of the sessions from the number `first` to `last`, as rows, some at a time, in their order; those of
     `late` ones, which came in another, by their positions."""
     for session_id in sorted(late):
@@ -94,9 +85,9 @@ def pages(connection: sa.Connection, first: int, last: int, late: Mapping[int, T
     yield from _as_they_came(connection, first, last)
 
 
-def _as_they_came(connection: sa.Connection, first: int, last: int) -> Iterator[list[Any]]:
+def _as_they_came(connection: sa.Connection, first: int, last: int) -> Iterator[Sequence[Any]]:
     about = {"next": first * TURNS_A_SESSION, "end": (last + 1) * TURNS_A_SESSION}
-    while rows := list(connection.execute(_next_turns, about)):
+    while rows := connection.execute(_next_turns, about).all():
         yield rows
         if len(rows) < _AT_ONCE:
             return
@@ -111,12 +102,13 @@ def _by_position(connection: sa.Connection, session_id: int, positions: Sequence
         yield [rows[number] for number in ids if number in rows]
 
 
-def other_traces(connection: sa.Connection, rows: list[Any]) -> dict[int, list[Trace]]:
-    """What other profiles than home and `fencepost` made of these turns, which replays left."""
-    traces: dict[int, list[Trace]] = {}
-    about = {"first": min(row.id for row in rows), "last": max(row.id for row in rows)}
-    for row in connection.execute(_other_traces, about):
-        traces.setdefault(row.turn_id, []).append(Trace.from_dict(row.trace))
+def stored_traces(connection: sa.Connection, rows: Iterable[Any]) -> dict[int, dict[str, Trace]]:
+    """What profiles made of these turns so far: traces by turn and profile."""
+    traces: dict[int, dict[str, Trace]] = {}
+    responses = [row.id for row in rows if row.kind in MODEL_KINDS]
+    for row in connection.execute(_parses, {"turns": responses}):
+        trace = Trace.from_dict(row.trace)
+        traces.setdefault(row.turn_id, {})[trace.profile] = trace
     return traces
 
 
@@ -156,12 +148,6 @@ def placed(
     about: dict[str, Any] = {"failure": row.recorded_failure, "stop": stop, "declared": declared}
     turn = Turn(**about, **dict(zip(_SAME, row[len(_OTHERS) :], strict=False)))
     return PlacedTurn(row.ordinal, row.position, row.original, turn, traces, answers, tuple(not_counted))
-
-
-def stored_traces(row: Any, home: str) -> dict[str, Trace]:
-    """What is stored of a turn under its home profile and under `fencepost`, by their names."""
-    blobs = {OURS: row.ours} if home == OURS else {home: row.home, OURS: row.ours}
-    return {name: Trace.from_dict(trace) for name, trace in blobs.items() if trace is not None}
 
 
 def findings_of(db: orm.Session, session_id: int) -> list[Finding]:
