@@ -89,8 +89,7 @@ class Tracer:
             self.refused, self.refused_at = span, fault.at
         outcome = "failed" if fault else "accepted"
         self.offered = self.offered or (offers and fault is not None)
-        is_finite = finite or (strict and "NaN" not in text and "Infinity" not in text)
-        is_json = is_finite and not fault and not edits
+        is_json = not fault and not edits and (finite or (strict and "NaN" not in text and "Infinity" not in text))
         attempt = Attempt(strategy, span, outcome, None, edits, None, fault, note, decoded.value, is_json=is_json)  # type: ignore[arg-type]
         return self._keep(attempt)
 

@@ -107,10 +107,8 @@ class Facets:
     """how many values each name has"""
 
     def add(self, name: str, value: str, count: int = 1) -> None:
-        pair = name, short(value, LONGEST)
-        if pair not in self.counts:
-            self._values[name] += 1
-        self.counts[pair] = self.counts.get(pair, 0) + count
+        """Count a value, which is as short as it is stored."""
+        self.counts[name, value] = self.counts.get((name, value), 0) + count
 
     def response(self, model: str | None, digests: Sequence[Digest]) -> None:
         """Count a response: the home profile's digest, if that was run, then `fencepost`'s where it is another."""
@@ -151,7 +149,7 @@ class Facets:
             self._note("agent", turn.agent)
         if turn.tool_calls or turn.kind == "tool_call":
             for name in tools_of(turn):
-                self._note("tool", name)
+                self._note("tool", short(name, LONGEST))
 
     def contract(self, stop: str, *states: str) -> None:
         """Count a response under why its model stopped, and the states that it has."""
@@ -161,7 +159,7 @@ class Facets:
 
     def call(self, turn: Turn, state: str) -> None:
         """Count a call by its model, who served that, and its state."""
-        value = "\x1f".join((turn.model or "", turn.host or "", state))
+        value = short("\x1f".join((turn.model or "", turn.host or "", state)), LONGEST)
         if self._has_room("held", value, MOST_NAMES):
             self.add("held", value)
 
@@ -179,14 +177,16 @@ class Facets:
 
     def _note(self, name: str, value: str) -> bool:
         """Note that the session has a value; False where it has too many others."""
-        if (name, short(value, LONGEST)) in self.counts:
-            return True
-        if has_room := self._values[name] < MOST_NAMES:
-            self.add(name, value)
-        return has_room
+        if is_there := self._has_room(name, value, MOST_NAMES):
+            self.counts.setdefault((name, value), 1)
+        return is_there
 
     def _has_room(self, name: str, value: str, most: int) -> bool:
-        return self._values[name] < most or (name, short(value, LONGEST)) in self.counts
+        """Whether the session has a value, or may have one more of its name."""
+        if (name, value) in self.counts:
+            return True
+        self._values[name] += 1
+        return self._values[name] <= most
 
 
 def tools_of(turn: Turn) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -80,11 +81,13 @@ def _fitting(number: Any, _dialect: Any) -> Any:
     return None if isinstance(number, int) and not -_LARGEST <= number < _LARGEST else number
 
 
-_encoders: dict[str, Callable[[Any, Any], Any]] = {
-    column.name: column.type.process_bind_param if isinstance(column.type, sa.TypeDecorator) else _fitting
-    for column in StoredTurn.__table__.columns
-    if isinstance(column.type, sa.TypeDecorator | sa.Integer | sa.Float)
-}
+_same = attrgetter(*SAME_IN_TURNS)
+_columns = StoredTurn.__table__.columns
+_encoders: list[tuple[str, Callable[[Any, Any], Any]]] = [
+    (name, kind.process_bind_param if isinstance(kind := _columns[name].type, sa.TypeDecorator) else _fitting)
+    for name in (*SAME_IN_TURNS, "recorded_failure", "stop_said")
+    if isinstance(_columns[name].type, sa.TypeDecorator | sa.Integer | sa.Float)
+]
 
 
 def encoded(text: str) -> bytes:
@@ -98,8 +101,8 @@ def turn_row(turn: Turn, *, first: bool = False) -> Row:
     The `first` turn of an entry has the entry's hash. Raises RecursionError where a value is nested too deeply.
     """
     declaration = declared(turn.declared)
-    row: Row = {name: getattr(turn, name) for name in SAME_IN_TURNS}
-    row |= {
+    row: Row = {
+        **dict(zip(SAME_IN_TURNS, _same(turn), strict=True)),
         "recorded_failure": turn.failure,
         "raw_sha256": None if turn.raw is None else hashlib.sha256(encoded(turn.raw)).digest(),
         "entry_sha256": entry_digest(turn) if first else None,
@@ -107,7 +110,10 @@ def turn_row(turn: Turn, *, first: bool = False) -> Row:
         "stop": turn.stop and turn.stop.reason,
         "stop_said": turn.stop and turn.stop.said,
     }
-    return row | {name: encode(row[name], None) for name, encode in _encoders.items() if row.get(name) is not None}
+    for name, encode in _encoders:
+        if row[name] is not None:
+            row[name] = encode(row[name], None)
+    return row
 
 
 def entry_digest(turn: Turn) -> bytes:

@@ -45,10 +45,10 @@ class Answers:
     def rest(self) -> Iterator[tuple[PlacedTurn, Contract | None]]:
         """The turns that were not given yet."""
         turns, self._open = self._open, []
-        written = [placed for placed in turns if placed.original is None and placed.turn.kind in MODEL_KINDS]
-        contracts = dict(zip(map(id, written), self._holder.answer([placed.turn for placed in written]), strict=True))
+        new = [placed.turn for placed in turns if placed.original is None]
+        contracts = iter(self._holder.answer(new))
         for placed in turns:
-            yield placed, contracts.get(id(placed))
+            yield placed, next(contracts) if placed.original is None else None
 
 
 @dataclass(slots=True)
