@@ -34,7 +34,7 @@ from webapp.dumps.linked_turns import RepeatedIds, Side, SidedTurns, linked
 from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.metadata import GOOD, hosts_of, says_error, stop_of
 from webapp.dumps.messages.turns import Conversation as Conversation
-from webapp.dumps.messages.turns import each_filled, each_with, event_turns
+from webapp.dumps.messages.turns import each_filled, event_turns
 from webapp.dumps.programs import LOOKED_AT, program_in
 from webapp.dumps.records import Entries as Entries
 from webapp.dumps.records import Entry as Entry
@@ -247,14 +247,11 @@ def told_beside(entry: dict[str, Any], turns: list[Turn], conversation: Conversa
     if why is None and declared is None and everywhere is None and host is None and is_error is None:
         return turns
     last_question = max((place for place, turn in enumerate(turns) if turn.kind in _ASKING), default=-1)
-    placed: list[Turn] = []
     for place, turn in enumerate(turns):
-        values: dict[str, Any] = {}
         if turn.kind == "tool_result" and turn.is_error is None:
-            values = {"is_error": is_error}
+            turn.is_error = is_error
         elif turn.written_by_model:
-            values = {"declared": everywhere}
+            turn.declared = turn.declared or (declared if place > last_question else None) or everywhere
             if place > last_question:
-                values = {"declared": declared or everywhere, "stop": why, "host": turn.host or host}
-        placed += each_with([turn], **values)
-    return placed
+                turn.stop, turn.host = turn.stop or why, turn.host or host
+    return turns

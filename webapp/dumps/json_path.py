@@ -245,6 +245,7 @@ _SIGNS: dict[str, Callable[[Any, list[str]], bool]] = {
     "@": lambda value, words: isinstance(value, dict) and any(str(key).startswith(tuple(words)) for key in value),
 }
 """begins with, holds, is, is of the type, has a key that begins with"""
+_NOTHING: tuple[Any, ...] = (None, "", [], {})
 _TEST = re.compile(r"(?P<not>!?)(?P<path>(?:\[[^\]]*\]|[^~*=:@\[\]])+)(?:(?P<sign>[~*=:@])(?P<words>.*))?")
 
 
@@ -258,7 +259,7 @@ def at(value: Any, path: Paths | None) -> tuple[Any, JsonPath | None]:
     empty: tuple[Any, JsonPath | None] = (None, None)
     for steps in path if isinstance(path, tuple) else _paths(path) if path else ():
         inner, place = value_at(value, steps)
-        if inner is not None and not (isinstance(inner, str | list | dict) and not inner):
+        if inner not in _NOTHING:
             return inner, place
         empty = (inner, place) if inner is not None and empty[0] is None else empty
     return empty

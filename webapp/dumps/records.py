@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from operator import attrgetter
@@ -56,13 +56,14 @@ class SessionStart:
     service: str | None = None
 
 
+_HOLDERS = (dict, list)
 Steps = tuple[str | int, ...]
 """Keys and indexes that lead to a text within an entry."""
 
 
 @dataclass(slots=True)
 class Turn:
-    """One turn as a format understood it; not frozen, since that would take thrice as long to make, yet never changed.
+    """One turn as a format understood it; it never changes once its entry is read. Frozen it would take thrice as long.
 
     `entry` counts the session's entries from 0; one entry may give several turns (text, then tool calls), of
     which the first carries `source`. `source` is the entry as it came, with None in place of `raw` where
@@ -126,31 +127,29 @@ def changed(turn: Turn, **values: Any) -> Turn:
     return Turn(*fields_of_turn)
 
 
-def numbered(count: int, source: Any, turns: Iterable[Turn], about: dict[str, Any] | None = None) -> Iterator[Turn]:
-    """Number the entry's turns; the first carries the entry, with None where its own text stands.
+def numbered(count: int, source: dict[str, Any], turns: list[Turn], about: Mapping[str, Any]) -> Iterator[Turn]:
+    """Number the entry's turns, which are nobody else's; the first carries the entry, None where its own text stands.
 
     What is `about` the entry goes on turns that do not say it. `source` itself is not changed: whoever gave it may
     have to read it again.
     """
     for index, turn in enumerate(turns):
-        missing = {key: value for key, value in about.items() if getattr(turn, key) is None} if about else {}
-        path = None if index or turn.raw is None else _place_of(turn.raw, source)
-        if index:
-            yield changed(turn, entry=count, **missing)
-        elif path is None:
-            yield changed(turn, entry=count, source=source, **missing)
-        else:
-            yield changed(turn, entry=count, source=_with(source, path, None), raw_at=path, **missing)
+        turn.entry = count
+        for name, value in about.items():
+            if getattr(turn, name) is None:
+                setattr(turn, name, value)
+        if not index:
+            turn.raw_at = None if turn.raw is None else _place_of(turn.raw, source)
+            turn.source = source if turn.raw_at is None else _with(source, turn.raw_at, None)
+        yield turn
 
 
-def _place_of(raw: str, value: Any) -> Steps | None:
+def _place_of(raw: str, value: dict[str, Any] | list[Any]) -> Steps | None:
     """Where in a value this very text stands; None for what was put together."""
-    if not isinstance(value, dict | list):
-        return None
     for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
         if inner is raw:
             return (step,)
-        if isinstance(inner, dict | list) and (path := _place_of(raw, inner)) is not None:
+        if isinstance(inner, _HOLDERS) and (path := _place_of(raw, inner)) is not None:
             return (step, *path)
     return None
 

@@ -33,7 +33,7 @@ _STREAM = re.compile(
     r"\s*(?:HTTP/|id:|:|<|\{[^\n]*\}\s*\n\s*\{)|(?s:.{0,2000}?)(?:^|\n)(?:data|event):|[^\n]*[\0-\x08]"
 )
 """what holds the pieces of an answer, or is no text"""
-_CALLED = ("name", "toolName", "tool_name", "function_name")
+_CALLED = {"name", "toolName", "tool_name", "function_name"}
 _NO_TEXTS = (
     *("id", "Id", "ID", "name", "ime", "role", "status", "stamp", "_at", "At"),
     *("kind", "phase", "reason", "source"),
@@ -50,6 +50,7 @@ _MOST_SEEN = 1_000_000
 _LATIN = "\u036f"
 """the last letter, or mark, that Latin texts have"""
 _MOST_OF_CALL, _START = 6, 2000
+_HOLDERS = (dict, list)
 _ESCAPES = re.compile(r"\\[nrtu\"\\/]|[\s\"'\\]+")
 
 
@@ -96,8 +97,8 @@ class UnreadTexts:
     def learn(self, at: str, entry: dict[str, Any], turns: list[Turn]) -> None:
         """Hold the texts of an entry against its `turns` and those before them."""
         raws = [text for turn in turns for text in (turn.raw, turn.failure) if text]
-        self.read_texts.update(hash(raw.strip()) for raw in raws)
-        for raw in (turn.raw for turn in turns if turn.kind == "tool_call" and turn.raw):
+        self.read_texts.update([hash(raw.strip()) for raw in raws])
+        for raw in [turn.raw for turn in turns if turn.kind == "tool_call" and turn.raw]:
             self.read_texts.add(hash(_ESCAPES.sub("", raw)))
             literals = [literal[1] for literal in _LITERAL.finditer(raw) if len(literal[1]) > _SHORTEST]
             for literal in literals:  # what a call wrote may stand alone in its result
@@ -108,7 +109,7 @@ class UnreadTexts:
         spoken = _Said(raws)
         self.seen = self.seen if len(self.seen) < _MOST_SEEN else set()
         self.seen.update(map(hash, raws))
-        self.seen.update(hash(who) for turn in turns for who in (turn.role, turn.model) if who)
+        self.seen.update([hash(who) for turn in turns for who in (turn.role, turn.model) if who])
         for path, text in _spoken(entry, least, self.seen, self.read_texts):
             by_text = self.suspects.get(path, {})
             is_full = len(by_text) >= _MOST_AT_PATH or (not by_text and len(self.suspects) >= _MOST_PATHS)
@@ -144,22 +145,22 @@ def _spoken(
                 value = {value["key"]: value["value"]}
             if len(value) <= _MOST_OF_CALL:
                 yield from _called(path, value)
-            waiting.extend(
+            waiting += [
                 (f"{path}.{str(key)[:40]}", inner)
                 for key, inner in value.items()
-                if (hash(inner) not in seen if isinstance(inner, str) else isinstance(inner, dict | list))
+                if (hash(inner) not in seen if (is_text := isinstance(inner, str)) else isinstance(inner, _HOLDERS))
                 and not _is_known(str(key))
-                and not (isinstance(inner, str) and str(key).endswith("data"))
-            )
+                and not (is_text and str(key).endswith("data"))
+            ]
         elif isinstance(value, list):
-            waiting.extend((f"{path}[]", inner) for inner in value)
+            waiting += [(f"{path}[]", inner) for inner in value]
         elif isinstance(value, str) and value and (digest := hash(value)) not in seen:
             seen.add(digest)
             count += 1
             inner = opened_literal(value)
             if _is_json(path, value, inner) and read_texts.isdisjoint(_hashes(inner)):
                 yield path, value
-            elif isinstance(inner, dict | list):
+            elif isinstance(inner, _HOLDERS):
                 waiting.append((path, inner))
             elif _is_said(value, least if not path.endswith(_NO_TEXTS) else None):
                 yield path, value
@@ -201,7 +202,7 @@ def is_foreign(text: str) -> bool:
 
 def _called(path: str, value: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The arguments of what looks like a call, however short they are, with their path."""
-    if any(isinstance(value[key], str) for key in _CALLED if key in value):
+    if not _CALLED.isdisjoint(value) and any(isinstance(value.get(key), str) for key in _CALLED):
         key = next((key for key in ARGUMENTS if value.get(key)), "")
         written = value.get(key)
         if isinstance(written, dict) or (isinstance(written, str) and written.lstrip()[:1] == "{"):

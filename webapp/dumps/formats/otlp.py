@@ -235,5 +235,5 @@ class Reader:
 
     def turns(self, number: int, entry: dict[str, Any]) -> list[Read]:
         """The turns of one span as the entry `number`; `linked` has the last word."""
-        turns = numbered(number, entry, plugin.read_entry(entry, self._trace))
+        turns = numbered(number, entry, plugin.read_entry(entry, self._trace), {})
         return [(turn, plugin.side(turn, self._trace)) for turn in turns]
