@@ -10,8 +10,7 @@ import random
 import sys
 from math import comb
 
-from webapp.store.failures.group_line import wilson
-from webapp.store.statistics.shares import Cluster, share, sign_test
+from webapp.store.rates import Cluster, share, sign_test, wilson
 
 
 def rates(chance: random.Random, sessions: int) -> list[Cluster]:

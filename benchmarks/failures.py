@@ -1,4 +1,4 @@
-"""How long `/failures` takes: `python -m benchmarks.failures [responses] [folder]`; 1,000,000 responses by default.
+"""How long failure groups take: `python -m benchmarks.failures [responses] [folder]`; 1,000,000 responses by default.
 
 200 sessions of 20 responses go through the store's own writer, 8 in 100 of them made failures; all further sessions are
 copies of their rows, each some hours later. Then the list of groups is asked for under random filters, as a page asks,
@@ -145,16 +145,16 @@ def pages(settings: Settings, engine: sa.Engine, responses: int) -> None:
     with orm.Session(engine) as db:
         keys = [line.key for line in groups.page(db, Filters()).groups[:20]]
     paths = [f"/failures/{quote(key, safe='')}" for key in keys]
-    timed("first answers of the application (CPU)", [took("/failures"), took(paths[0])])
+    timed("first answers of the application (CPU)", [took("/"), took(paths[0])])
     some = filters(responses)
-    timed("/failures, random filters (CPU)", [took("/failures", **next(some).active()) for _ in range(REQUESTS // 2)])
+    timed("/, random filters (CPU)", [took("/", **next(some).active()) for _ in range(REQUESTS // 2)])
     grown, details = [], []
     for number, path in enumerate(paths):
         change(engine, 2 * number + 1)
-        grown.append(took("/failures", **next(some).active()))
+        grown.append(took("/", **next(some).active()))
         change(engine, 2 * number + 2)
         details.append(took(path))
-    timed("/failures after a session changed (CPU)", grown)
+    timed("/ after a session changed (CPU)", grown)
     timed("a group's page after that (CPU)", details)
 
 

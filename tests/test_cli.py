@@ -87,7 +87,7 @@ def test_elsewhere_it_names_the_libraries(monkeypatch: pytest.MonkeyPatch, prefi
     monkeypatch.setattr(installation, "is_checkout", lambda: False)
     monkeypatch.setattr(sys, "prefix", prefix)
     optional = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    for extra in ("redact", "parquet", "agreement", "hosted", "postgres"):
+    for extra in ("redact", "parquet", "hosted", "postgres"):
         command = installation.install_extra(extra)
         assert "fencepost[" not in command and command.split()[0] != "pip", command
         for requirement in optional[extra]:

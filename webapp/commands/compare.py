@@ -13,8 +13,8 @@ from webapp.findings.rule import number
 from webapp.store.compare import comparing
 from webapp.store.compare.comparing import Comparison, LabelMatrix, compare
 from webapp.store.jobs import replays
+from webapp.store.rates import SignTest
 from webapp.store.sessions.filters import Filters
-from webapp.store.statistics.shares import SignTest
 from webapp.web.api.shapes import filled
 
 

@@ -11,7 +11,7 @@ import click
 from webapp.commands import _store, _terminal
 from webapp.parsing.words import counted
 from webapp.store.failures import groups
-from webapp.store.failures.group_line import GroupLine, Groups
+from webapp.store.failures.group import Group, Groups
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.web.api.shapes import filled
 
@@ -54,7 +54,7 @@ def _of(page: Groups) -> str:
     return f"{page.count:,} of {counted(page.coverage.run, 'response')} failed"
 
 
-def _of_group(line: GroupLine) -> Iterator[str]:
+def _of_group(line: Group) -> Iterator[str]:
     share = "" if line.share is None else f" ({line.share:.1%})"
     state = line.state if line.why is None else f"{line.state}: {line.why}"
     marks = ["new"] if line.is_new else []

@@ -7,6 +7,7 @@ from typing import Any
 from flask import Blueprint, Response, jsonify, request
 
 from webapp.extensions import db
+from webapp.store.failures import scope
 from webapp.store.sessions import responses as store
 from webapp.store.sessions import session_list
 from webapp.store.sessions import sessions as session_store
@@ -45,7 +46,7 @@ def grouped(filters: Filters, by: str) -> Response:
     view = session_store.view(db.session, filters)
     cards, more_cards = shares.card(db.session, view)
     around |= {"found": rows, "why": why, "by": by, "cards": cards, "more_cards": more_cards}
-    around |= {"assumed": shares.assumed(db.session, view), "zombies": shares.zombies(db.session, view)}
+    around |= {"assumed": scope.assumed(db.session, view), "zombies": shares.zombies(db.session, view)}
     return page("responses/index.html", "responses/_groups.html", **around, named=list_filters.named)
 
 

@@ -15,11 +15,11 @@ from webapp.gate.judging import judge
 from webapp.parsing import parse, profiles
 from webapp.store.compare import profile_results, scoreboard
 from webapp.store.db.database import SECONDS_TO_WAIT, writing
-from webapp.store.failures.group_line import rate
 from webapp.store.jobs import replays
 from webapp.store.labels import causes, labels, settling
 from webapp.store.labels.label_content import LabelContent
 from webapp.store.models import Compared
+from webapp.store.rates import rate
 from webapp.store.sessions import deletion, sessions, turns
 
 CALL = '```json\n{"tool": "t", "arguments": {}}\n```'

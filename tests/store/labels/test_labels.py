@@ -17,7 +17,7 @@ from sqlalchemy import orm
 from tests.store.jobs.workers import somebody_waits
 from tests.store.made import BROKEN, Bring, entry, on_sqlite, windlass
 from tests.until import until
-from webapp.store import derive
+from webapp.store import derive, rates
 from webapp.store.exports import exporting
 from webapp.store.labels import causes, importing, label_content, label_list, labels, settling
 from webapp.store.labels.label_content import LabelContent
@@ -233,24 +233,12 @@ def test_agreement_is_krippendorffs(turn: Turn, db: orm.Session) -> None:
     measured = settling.measured(db)
     assert measured["units"] == 3
     assert [(pair["both"], pair["judgement"]) for pair in measured["pairs"].values()] == [(3, 2)]
-    assert measured["judgement"] == pytest.approx(1 - 5 * 2 / (2 * (2 * 3 + 2 * 1 + 3 * 1)))
-    assert settling.alpha([["right", "right"]]) is None and settling.interval([["right", "right"]]) is None
-    low, high = measured["judgement_interval"] or (0.0, 0.0)
-    assert low < measured["judgement"] < high == 1
-    many = [["a", "a"], ["b", "b"], ["a", "b"], ["b", "b"]] * 100
-    low, high = settling.interval(many) or (0.0, 0.0)
-    assert low < (settling.alpha(many) or 0) < high < low + 0.2
-
-
-@on_sqlite
-def test_without_the_library_there_is_still_a_table(
-    turn: Turn, db: orm.Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "krippendorff", None)
-    labels.put(db, turn, author="ann", judgement="right")
-    labels.put(db, turn, author="bob", judgement="right")
-    measured = settling.measured(db)
-    assert measured["missing"] and measured["judgement"] is None and measured["pairs"]["ann", "bob"]["both"] == 1
+    alpha, low, high = measured["judgement"]
+    assert alpha == pytest.approx(1 - 5 * 2 / (2 * (2 * 3 + 2 * 1 + 3 * 1)))
+    assert low < alpha < high == 1
+    assert rates.alpha([["right", "right"]]) is rates.alpha([["right", "right"]] * 9) is measured["cause"] is None
+    alpha, low, high = rates.alpha([["a", "a"], ["b", "b"], ["a", "b"], ["b", "b"]] * 100) or (0.0, 0.0, 0.0)
+    assert low < alpha < high < low + 0.2
 
 
 def everything(db: orm.Session) -> list[dict[str, Any]]:

@@ -10,10 +10,11 @@ import pytest
 from sqlalchemy import orm
 
 from tests.store.made import Bring
+from webapp.store.rates import share
 from webapp.store.sessions import responses
 from webapp.store.sessions.filters import Filters
 from webapp.store.statistics import timesteps
-from webapp.store.statistics.shares import BY, NotGrouped, groups, share
+from webapp.store.statistics.shares import BY, NotGrouped, groups
 
 TEXTS = {"m1": ['{"a": 1}', '{"a": 1,}', "{'a': 1}"], "m2": ['{"b": 2}', "Sure:\n```json\n{}\n```"]}
 
@@ -88,10 +89,10 @@ FIRST = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
         (timedelta(hours=39), "hour"),
         (timedelta(days=39), "day"),
         (timedelta(days=41), "week"),
-        (timedelta(days=365), "month"),
-        (timedelta(days=365 * 5), "quarter"),
-        (timedelta(days=365 * 39), "year"),
-        (timedelta(days=365 * 2000), "year"),
+        (timedelta(days=365), "4 weeks"),
+        (timedelta(days=365 * 5), "13 weeks"),
+        (timedelta(days=365 * 38), "52 weeks"),
+        (timedelta(days=365 * 2000), "15600 weeks"),
     ],
 )
 def test_steps_hold_both_ends(much: timedelta, step: str) -> None:

@@ -14,11 +14,11 @@ from webapp import parsing
 from webapp.parsing import why_absent
 from webapp.store.compare import profile_results
 from webapp.store.models import TURNS_A_SESSION, FailedResponse, Parse, Session, is_response
+from webapp.store.rates import SignTest, sign_test
 from webapp.store.sessions import responses, where
 from webapp.store.sessions.facets import ProfileCoverage
 from webapp.store.sessions.filters import Filters
 from webapp.store.sessions.where import View
-from webapp.store.statistics.shares import SignTest, sign_test
 from webapp.store.write.parser import OURS, READ_AS
 from webapp.store.write.tally import READABLE
 

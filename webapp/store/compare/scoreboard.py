@@ -14,8 +14,8 @@ from webapp.gate.judging import Judged
 from webapp.parsing import why_absent
 from webapp.store.compare import profile_results
 from webapp.store.compare.profile_results import Result
-from webapp.store.failures.group_line import Rate, rate
 from webapp.store.labels import settling
+from webapp.store.rates import Rate, rate
 
 DIMENSIONS = ("model", "cause", "strategy")
 ByTurn = dict[int, tuple[Result, dict[str, str]]]

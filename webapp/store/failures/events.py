@@ -4,19 +4,22 @@ of another. All of it stays, and of each the last is in force."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.refusals import BadInput
 from webapp.store.db.ids import microseconds
-from webapp.store.models import FailedResponse, FailureEvent
+from webapp.store.models import FailureEvent
 
 STATES = ("open", "resolved", "ignored")
 UNDONE = "undone"
 """the state of the event that takes a merge back"""
+Merges = Mapping[str, str]
+"""by group that is part of another one, which"""
 
 
 class BadState(BadInput):
@@ -35,91 +38,57 @@ def in_force(db: orm.Session, action: str) -> dict[str, FailureEvent]:
     return {event.group_key: event for event in db.scalars(sa.select(FailureEvent).where(FailureEvent.id.in_(last)))}
 
 
-def set_state(
-    db: orm.Session,
-    group: str,
-    state: str,
-    *,
-    count: int,
-    author: str,
-    reason: str,
-    profile: str | None = None,
-    version: str | None = None,
-    until: datetime | None = None,
-    grows: float | None = None,
-) -> int:
-    """Say what is with a group of `count` responses; the event's number. Raises `BadState`. The caller commits."""
-    values = {"profile": profile, "version": version, "until": until, "grows": grows, "count": count}
-    event = FailureEvent(action="state", state=state, **values, author=author, reason=reason)
+def set_state(db: orm.Session, group: str, state: str, *, count: int, author: str, reason: str, **how: Any) -> None:
+    """Say what is with a group of `count` responses; `how` are `profile` and `version`, `until`, or `grows`, as
+    `FailureEvent` has them. Raises `BadState`. The caller commits."""
+    event = FailureEvent(action="state", state=state, count=count, author=author, reason=reason, **how)
     _refuse(event, state)
-    if state == "resolved" and profile is None and until is None:
+    if state == "resolved" and event.profile is None and event.until is None:
         event.until = datetime.now(UTC)
-    return _put(db, group, event)
+    _put(db, group, event)
 
 
-def assign(db: orm.Session, group: str, assignee: str | None, *, author: str, reason: str = "") -> int:
-    """Give a group to somebody, None to nobody; the event's number. Raises `BadState`. The caller commits."""
-    if not author.strip():
-        raise BadState("an author is required")
+def assign(db: orm.Session, group: str, assignee: str | None, *, author: str, reason: str = "") -> None:
+    """Give a group to somebody, None to nobody. Raises `BadState`. The caller commits."""
     name = (assignee or "").strip() or None
-    return _put(db, group, FailureEvent(action="assign", assignee=name, author=author, reason=reason))
+    _put(db, group, FailureEvent(action="assign", assignee=name, author=author, reason=reason))
 
 
 def merge(db: orm.Session, group: str, target: str, *, author: str, reason: str) -> None:
     """Make a group part of `target`. Raises `BadState`. The caller commits."""
-    shown_key_of = shown_as(merges(db))
-    if shown_key_of(group) == shown_key_of(target):
+    merged = merges(db)
+    if merged.get(group, group) == merged.get(target, target):
         raise BadState(f"{group!r} is part of {target!r} already")
-    _put(db, group, _merge(target, None, author, reason))
+    _put(db, group, FailureEvent(action="merge", target=target, author=author, reason=reason))
 
 
 def unmerge(db: orm.Session, group: str, *, author: str, reason: str) -> None:
     """Let a group stand alone again. Raises `BadState`. The caller commits."""
-    if (target := merges(db).get(group)) is None:
+    if (target := _targets(db).get(group)) is None:
         raise BadState(f"{group[:200]!r} is not part of another group")
-    _put(db, group, _merge(target, UNDONE, author, reason))
-
-
-def _merge(target: str, state: str | None, author: str, reason: str) -> FailureEvent:
-    event = FailureEvent(action="merge", target=target, state=state, author=author, reason=reason)
-    _refuse_silent(event)
-    return event
-
-
-Merges = Mapping[str, str]
-"""by group that is part of another one, which"""
+    _put(db, group, FailureEvent(action="merge", target=target, state=UNDONE, author=author, reason=reason))
 
 
 def merges(db: orm.Session) -> Merges:
-    """Those in force."""
+    """By group that is part of another one, the group that people see it in."""
+    return shown_in(_targets(db))
+
+
+def _targets(db: orm.Session) -> Merges:
     events = in_force(db, "merge").items()
     return {group: event.target for group, event in events if event.target is not None and event.state != UNDONE}
 
 
-def shown_as(merged: Merges) -> Callable[[str], str]:
-    """Which group each key of a merged group is shown as: of two that were merged into each other at once, one."""
-
-    def shown(key: str) -> str:
-        passed: list[str] = []
-        while key in merged and key not in passed:
+def shown_in(targets: Merges) -> Merges:
+    """The group at the end of each way: of two that were merged into each other at once, one."""
+    shown: dict[str, str] = {}
+    for group in targets:
+        passed, key = [group], targets[group]
+        while key in targets and key not in passed:
             passed.append(key)
-            key = merged[key]
-        return min(passed[passed.index(key) :]) if key in passed else key
-
+            key = targets[key]
+        shown[group] = min(passed[passed.index(key) :]) if key in passed else key
     return shown
-
-
-def shown_key(merged: Merges) -> sa.ColumnElement[str]:
-    """The group that people see a failed response in, as SQL."""
-    key: sa.ColumnElement[str] = sa.type_coerce(FailedResponse.group_key, sa.String())
-    shown_key_of = shown_as(merged)
-    return sa.case({group: shown_key_of(group) for group in merged}, value=key, else_=key) if merged else key
-
-
-def aliases(merged: Merges, key: str) -> list[str]:
-    """The keys that are shown as one group."""
-    shown_key_of = shown_as(merged)
-    return [candidate for candidate in dict.fromkeys((key, *merged)) if shown_key_of(candidate) == key]
 
 
 def ignored(event: FailureEvent, count: int, now: datetime) -> str | None:
@@ -131,13 +100,14 @@ def ignored(event: FailureEvent, count: int, now: datetime) -> str | None:
     return None
 
 
-def regressed(event: FailureEvent, last_seen: int, versions: Mapping[str, list[str]]) -> str | None:
+def regressed(event: FailureEvent, last_seen: int, versions: Iterable[tuple[str, str]]) -> str | None:
     """Why a resolved group is seen again, in words; None where it is not.
 
-    `last_seen` as the index has times, `versions` the versions of the parses that failed, by profile.
+    `last_seen` as the index has times, `versions` the profiles and versions of the parses that failed.
     """
     if event.profile is not None and event.version is not None:
-        late = [version for version in versions.get(event.profile, ()) if order(version) >= order(event.version)]
+        failed = {version for profile, version in versions if profile == event.profile}
+        late = [version for version in failed if order(version) >= order(event.version)]
         return f"{event.profile} {max(late, key=order)} fails in this way" if late else None
     if event.until is not None and last_seen >= microseconds(event.until):
         return f"it was seen after {event.until:%Y-%m-%d %H:%M} UTC"
@@ -152,7 +122,6 @@ def order(version: str) -> list[tuple[int, str]]:
 def _refuse(event: FailureEvent, state: str) -> None:
     if state not in STATES:
         raise BadState(f"a group is {', '.join(STATES)}, not {state[:100]!r}")
-    _refuse_silent(event)
     if (event.profile is None) != (event.version is None):
         raise BadState("resolved in a profile needs the profile and its version")
     if event.profile is not None and state != "resolved":
@@ -163,13 +132,9 @@ def _refuse(event: FailureEvent, state: str) -> None:
         raise BadState("a date is for a group that is resolved from then on, or ignored until then")
 
 
-def _refuse_silent(event: FailureEvent) -> None:
-    if not event.author.strip() or not event.reason.strip():
+def _put(db: orm.Session, group: str, event: FailureEvent) -> None:
+    if not event.author.strip() or not (event.reason.strip() or event.action == "assign"):
         raise BadState("an author and a reason are required")
-
-
-def _put(db: orm.Session, group: str, event: FailureEvent) -> int:
     event.group_key, event.made_at = group, datetime.now(UTC)
     db.add(event)
     db.flush()
-    return event.id

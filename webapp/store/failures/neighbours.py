@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.parsing import failure_group
 from webapp.store.db.ids import moment
-from webapp.store.failures import group_line, groups
-from webapp.store.failures.group_line import Example, Facts
+from webapp.store.failures import groups
+from webapp.store.failures.group import Example
 from webapp.store.failures.scope import Scope, scope
 from webapp.store.models import TURNS_A_SESSION, FailedResponse
 from webapp.store.sessions.filters import Filters
@@ -32,8 +31,8 @@ class SameFailure:
     here: int
     since: datetime
     last_seen: datetime
-    earlier: Example | None
-    later: Example | None
+    earlier: Example | None = None
+    later: Example | None = None
 
 
 def of_turn(db: orm.Session, turn_id: int, filters: Filters | None = None) -> SameFailure | None:
@@ -41,58 +40,37 @@ def of_turn(db: orm.Session, turn_id: int, filters: Filters | None = None) -> Sa
 
     Without filters, all failed responses under home are in view.
     """
-    here = scope(db, filters or Filters())
-    of_turn = FailedResponse.turn_id == turn_id, FailedResponse.session_id == turn_id // TURNS_A_SESSION
-    row = _first(db, here, *of_turn)
+    here, session_id = scope(db, filters or Filters()), turn_id // TURNS_A_SESSION
+    is_it = FailedResponse.turn_id == turn_id, FailedResponse.session_id == session_id
+    row = db.execute(sa.select(here.key, FailedResponse.at).where(*here.where, *is_it)).first()
     if row is None:
         return None
-    in_group = here.of(row.key)
-    return _same(db, in_group, row, group_line.counts(db, in_group)[row.key])
+    key, at = row
+    (same,) = _same(db, here.of(key), session_id)
+    place = sa.tuple_(FailedResponse.at, FailedResponse.turn_id)
+    own = sa.tuple_(sa.literal(at, sa.BigInteger()), sa.literal(turn_id, sa.BigInteger()))
+    beside = sa.select(FailedResponse.turn_id).where(*here.of(key).where).limit(1)
+    newest_first = FailedResponse.at.desc(), FailedResponse.turn_id.desc()
+    earlier = db.scalar(beside.where(place < own).order_by(*newest_first))
+    later = db.scalar(beside.where(place > own).order_by(FailedResponse.at, FailedResponse.turn_id))
+    places = groups.examples(db, [number for number in (earlier, later) if number is not None])
+    return replace(same, earlier=places.get(earlier or 0), later=places.get(later or 0))
 
 
 def of_session(db: orm.Session, session_id: int) -> list[SameFailure]:
-    """The groups that a session's failed responses are in, the one with most of them first."""
+    """The groups that a session's failed responses are in, the one with most of them first, without their places."""
     here = scope(db, Filters())
-    in_session = replace(here, where=(*here.where, FailedResponse.session_id == session_id))
-    keys = [row.key for row in in_session.grouped(db)]
-    facts = group_line.counts(db, replace(here, where=(*here.where, here.key.in_(keys)))) if keys else {}
-    same: list[SameFailure] = []
-    for key in keys:
-        in_group = here.of(key)
-        first = _first(db, in_group, FailedResponse.session_id == session_id)
-        if first is not None:
-            same.append(_same(db, in_group, first, facts[key]))
-    return sorted(same, key=lambda same_failure: (-same_failure.here, -same_failure.count, same_failure.key))
+    keys = sa.select(here.key).where(*here.where, FailedResponse.session_id == session_id).distinct()
+    same = _same(db, here.of(*db.scalars(keys)), session_id)
+    return sorted(same, key=lambda one: (-one.here, -one.count, one.key))
 
 
-_place = (FailedResponse.at, FailedResponse.turn_id)
-
-
-def _first(db: orm.Session, here: Scope, *where: sa.ColumnElement[bool]) -> Any:
-    query = sa.select(here.key.label("key"), *_place, FailedResponse.session_id).where(*here.where, *where)
-    return db.execute(query.order_by(*_place).limit(1)).first()
-
-
-def _same(db: orm.Session, in_group: Scope, failure: Any, facts: Facts) -> SameFailure:
-    here = sa.select(sa.func.count()).select_from(FailedResponse).where(*in_group.where)
-    earlier, later = (_beside(db, in_group, failure, forward) for forward in (False, True))
-    examples = groups.examples(db, [turn_id for turn_id in (earlier, later) if turn_id is not None])
-    return SameFailure(
-        key=failure.key,
-        title=failure_group.title(failure.key),
-        count=facts.count,
-        sessions=facts.sessions,
-        here=db.scalar(here.where(FailedResponse.session_id == failure.session_id)) or 0,
-        since=moment(facts.first),
-        last_seen=moment(facts.last),
-        earlier=None if earlier is None else examples.get(earlier),
-        later=None if later is None else examples.get(later),
-    )
-
-
-def _beside(db: orm.Session, in_group: Scope, failure: Any, forward: bool) -> int | None:
-    """The turn of the response of a group right after another one, or right before it."""
-    bound = sa.tuple_(sa.literal(failure.at, sa.BigInteger()), sa.literal(failure.turn_id, sa.BigInteger()))
-    place = sa.tuple_(*_place)
-    query = sa.select(FailedResponse.turn_id).where(*in_group.where, place > bound if forward else place < bound)
-    return db.scalar(query.order_by(*(column.asc() if forward else column.desc() for column in _place)).limit(1))
+def _same(db: orm.Session, here: Scope, session_id: int) -> list[SameFailure]:
+    """The groups of a scope as a response of that session has them."""
+    at, own = FailedResponse.at, sa.case((FailedResponse.session_id == session_id, 1))
+    of_sessions = sa.func.count(FailedResponse.session_id.distinct())
+    rows = here.grouped(db, sa.func.count(), of_sessions, sa.func.count(own), sa.func.min(at), sa.func.max(at))
+    return [
+        SameFailure(key, failure_group.title(key), count, sessions, in_own, moment(first), moment(last))
+        for key, count, sessions, in_own, first, last in rows
+    ]

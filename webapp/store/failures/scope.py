@@ -60,20 +60,22 @@ class Scope:
 
     @property
     def key(self) -> sa.ColumnElement[str]:
-        return events.shown_key(self.merged)
+        """The group that people see a failed response in."""
+        key: sa.ColumnElement[str] = sa.type_coerce(FailedResponse.group_key, sa.String())
+        return sa.case(dict(self.merged), value=key, else_=key) if self.merged else key
 
-    @property
-    def is_everything(self) -> bool:
-        """Whether the filters leave all that failed under their profile."""
-        return len(self.where) == 1
+    def keys(self, key: str) -> list[str]:
+        """The keys that are shown as one group, its own among them."""
+        return sorted({key, *(merged for merged, shown in self.merged.items() if shown == key)})
 
     def everything(self) -> Scope:
         """All that failed under the same profile."""
         return replace(self, where=self.where[:1], since=None, until=None)
 
-    def of(self, key: str) -> Scope:
-        """Those of one group."""
-        return replace(self, where=(*self.where, FailedResponse.group_key.in_(events.aliases(self.merged, key))))
+    def of(self, *keys: str) -> Scope:
+        """Those of a few groups."""
+        stored = [same for key in keys for same in self.keys(key)]
+        return replace(self, where=(*self.where, FailedResponse.group_key.in_(stored)))
 
     def grouped(self, db: orm.Session, *columns: Any, by: Sequence[Any] = ()) -> Sequence[Any]:
         """`key`, the values that it is divided `by`, and `columns` of each group."""
@@ -108,59 +110,81 @@ def _of_response(db: orm.Session, filters: Filters) -> list[Condition]:
     return where
 
 
-def coverage(db: orm.Session, scope_in_view: Scope, model: str | None = None) -> Coverage:
-    """How many responses the filters leave in all, those of `model` alone where one is given.
+def coverage(db: orm.Session, here: Scope) -> Coverage:
+    """How many responses the filters leave in all."""
+    model = here.filters.model
+    counted = _counted(db, here, by_model=model is not None)
+    found = Coverage(None, None) if counted is None else counted.get(model, Coverage(0, 0))
+    return found if counted is None else replace(found, assumed=assumed(db, here.view))
+
+
+def run_by_model(db: orm.Session, here: Scope) -> dict[str | None, int | None]:
+    """Of how many responses of each model that the filters leave is known whether they failed, where it is."""
+    counted = _counted(db, here, by_model=True) or {}
+    return {model: found.run for model, found in counted.items()}
+
+
+def _counted(db: orm.Session, here: Scope, *, by_model: bool) -> dict[str | None, Coverage] | None:
+    """By model, or under None all; None where nobody counts them.
 
     Of sessions that lie within the filters' time counters say it; in those astride of its ends turns are counted.
     """
-    filters = scope_in_view.filters
-    model = model or filters.model
+    filters = here.filters
     if any(getattr(filters, name) is not None for name in _UNCOUNTED):
-        return Coverage(None, None)
+        return None
     since, until = filters.span()
     inside: list[Condition] = [] if since is None else [Session.happened_at >= since]
     inside += [] if until is None else [sa.func.coalesce(Session.ended_at, Session.happened_at) < until]
-    whole = _of_counters(db, scope_in_view.view, inside, filters.under, model)
-    if filters.under == HOME:
-        unknown = [*scope_in_view.view.where(), Session.home_profile == UNKNOWN]
-        whole = replace(whole, assumed=_total(db, unknown, "asked"))
+    counted = (_of_models if by_model else _of_all)(db, [*here.view.where(), *inside], filters.under)
     bounds = [bound for bound in (since, until) if bound is not None]
-    if whole.run is None or whole.of is None or not bounds:
-        return whole
-    astride = sa.or_(*(sa.and_(Session.ended_at >= bound, Session.happened_at < bound) for bound in bounds))
-    run, of = _of_turns(db, scope_in_view, astride, model)
-    return replace(whole, run=whole.run + run, of=whole.of + of)
+    astride = [sa.and_(Session.ended_at >= bound, Session.happened_at < bound) for bound in bounds]
+    for model, run, of in _of_turns(db, here, sa.or_(*astride), by_model=by_model) if astride else ():
+        found = counted.get(model, Coverage(0, 0))
+        if found.run is not None and found.of is not None:
+            counted[model] = Coverage(found.run + run, found.of + of)
+    return counted
 
 
-def _of_counters(db: orm.Session, view: View, inside: list[Condition], under: str, model: str | None) -> Coverage:
-    where = [*view.where(), *inside]
-    if model is None:
-        every = int(db.scalar(sa.select(sa.func.sum(Session.response_count)).where(*where)) or 0)
-        run = every - _total(db, where, f"verdict {HOME}", value=NOT_RUN) if under == HOME else None
-        return Coverage(_total(db, where, f"verdict {under}") if run is None else run, every)
-    of = _total(db, where, *(f"model {OURS} {verdict}" for verdict in VERDICTS), value=model)
+def assumed(db: orm.Session, view: View) -> int:
+    """How many responses in view are read as `json.loads`, since nobody named their parser."""
+    unknown = [*view.where(), Session.home_profile == UNKNOWN]
+    return _total(db, unknown, "asked") if view.filters.under == HOME else 0
+
+
+def _of_all(db: orm.Session, where: list[Condition], under: str) -> dict[str | None, Coverage]:
+    of = int(db.scalar(sa.select(sa.func.sum(Session.response_count)).where(*where)) or 0)
+    run = of - _total(db, where, f"verdict {HOME}", value=NOT_RUN) if under == HOME else None
+    return {None: Coverage(_total(db, where, f"verdict {under}") if run is None else run, of)}
+
+
+def _of_models(db: orm.Session, where: list[Condition], under: str) -> dict[str | None, Coverage]:
+    """Under a profile that was not run over all, it is not counted over which models it was."""
+    here = sa.select(Session.id).where(*where)
+    counts = facets.totals(db, here, [f"model {OURS} {verdict}" for verdict in VERDICTS])
     if under == HOME:
-        return Coverage(of - _total(db, where, f"model {HOME} {NOT_RUN}", value=model), of)
-    run_of_all = _of_counters(db, view, inside, under, None)
-    return Coverage(of, of) if under == OURS or run_of_all.run == run_of_all.of else Coverage(None, None)
+        not_run = facets.totals(db, here, [f"model {HOME} {NOT_RUN}"])
+        return {model: Coverage(of - not_run.get(model, 0), of) for model, of in counts.items()}
+    every = _of_all(db, where, under)[None]
+    is_known = under == OURS or every.run == every.of
+    return {model: Coverage(of, of) if is_known else Coverage(None, None) for model, of in counts.items()}
 
 
 def _total(db: orm.Session, where: list[Condition], *names: str, value: str | None = None) -> int:
     return facets.total(db, sa.select(Session.id).where(*where), names, value)
 
 
-def _of_turns(db: orm.Session, scope_in_view: Scope, astride: Condition, model: str | None) -> tuple[int, int]:
-    """Of some sessions, those responses that were sent within the filters' time: as `Coverage` has them."""
-    filters = scope_in_view.filters
+def _of_turns(db: orm.Session, here: Scope, astride: Condition, *, by_model: bool) -> Sequence[Any]:
+    """Of some sessions, those responses that were sent within the filters' time: model, and as `Coverage` has them."""
+    filters = here.filters
     since, until = filters.span()
     sent = sa.func.coalesce(Turn.sent_at, Session.happened_at)
     name = Session.home_profile if filters.under == HOME else sa.literal(filters.under)
     parsed: Condition = sa.exists().where(Parse.turn_id == Turn.id, Parse.profile == name)
     parsed = sa.or_(parsed, Session.home_profile == UNKNOWN) if filters.under == HOME else parsed
-    query = sa.select(sa.func.count(sa.case((parsed, 1))), sa.func.count()).select_from(Session)
+    model = Turn.model if by_model else sa.null()
+    query = sa.select(model, sa.func.count(sa.case((parsed, 1))), sa.func.count()).select_from(Session)
     query = query.join(Turn, Turn.session_id == Session.id).where(is_response)
-    query = query.where(Turn.session_id.in_(sa.select(Session.id).where(astride, *scope_in_view.view.where())))
+    query = query.where(Turn.session_id.in_(sa.select(Session.id).where(astride, *here.view.where())))
     query = query if since is None else query.where(sent >= since)
     query = query if until is None else query.where(sent < until)
-    run, of = db.execute(query if model is None else query.where(Turn.model == model)).one()
-    return run, of
+    return db.execute(query.group_by(model) if by_model else query).all()

@@ -1,7 +1,7 @@
 """Tells a program of the operator's of new failure groups: signed, retried, and noted where it could not be delivered.
 
-The address comes from the settings alone. What was sent is saved in the database, so that nothing is sent twice, after
-a restart or by another machine.
+The address comes from the settings alone. What there is to tell the groups say each time anew; what was told is saved
+in the database, so that nothing is sent twice, after a restart or by another machine.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from webapp.config import Settings
 from webapp.store import saved
 from webapp.store.db import database, locks
 from webapp.store.failures import groups
-from webapp.store.failures.group_line import GroupLine
+from webapp.store.failures.group import Group
 from webapp.store.sessions.filters import Filters
 
 MOST_GROUPS, MOST_KNOWN = 500, 20_000
@@ -36,6 +36,8 @@ TIMEOUT = 10.0
 KIND = "webhook"
 _log = logging.getLogger(__name__)
 State = dict[str, Any]
+"""`known`, the ids of what was told; `late`, by id the `tries`, when the next is `due`, and the last `error`; `lost`,
+how many were given up"""
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -49,19 +51,26 @@ _opener = urllib.request.build_opener(_NoRedirect)
 
 
 def deliver(engine: sa.Engine, settings: Settings, now: datetime | None = None) -> None:
-    """Note what is new among the groups and send what is due; without an address in the settings nothing."""
+    """Send what is new among the groups and was not told; what becomes of each is written down before the next. Without
+    an address in the settings nothing."""
     if not settings.webhook:
         return
     now = now or datetime.now(UTC)
     with locks.hold(engine, settings.data, KIND) as mine:
         if not mine:
             return
-        state = _state(engine)
         with orm.Session(engine) as db:
-            lines = groups.page(db, Filters(), limit=MOST_GROUPS, now=now).groups
-        if _note(state, lines, now):
+            found = groups.page(db, Filters(), limit=MOST_GROUPS, now=now).groups
+        state, bodies = _state(engine), {number: body for group in found for number, body in alerts(group)}
+        late = {number: tried for number, tried in state["late"].items() if number in bodies}
+        if late != state["late"]:
+            state["late"] = late
             _keep(engine, state)
-        _send_due(engine, state, settings, now)
+        known = {*state["known"]}
+        for number in bodies.keys() - known:
+            if state["late"].get(number, {"due": 0})["due"] <= now.timestamp():
+                _tell(number, bodies[number], state, settings, now)
+                _keep(engine, state)
 
 
 def trouble(engine: sa.Engine, settings: Settings) -> str | None:
@@ -69,8 +78,8 @@ def trouble(engine: sa.Engine, settings: Settings) -> str | None:
     if not settings.webhook:
         return None
     state = _state(engine)
-    late = [alert for alert in state["pending"] if alert["error"]]
-    words = [f"{len(late):,} not delivered yet ({late[0]['error']})"] if late else []
+    errors = [tried["error"] for tried in state["late"].values()]
+    words = [f"{len(errors):,} not delivered yet ({errors[0]})"] if errors else []
     words += [f"{state['lost']:,} given up after {MOST_TRIES} tries"] if state["lost"] else []
     return f"Alerts to the webhook: {', '.join(words)}." if words else None
 
@@ -80,56 +89,32 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
     return "sha256=" + hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
 
 
-def alerts(line: GroupLine) -> Iterator[tuple[str, str, str | None]]:
-    """What there is to tell of a group: an id, the kind, and the model where it is new on one."""
-    if line.state == "regressed" and line.event is not None:
-        yield f"regressed:{line.event.id}:{line.key}", "regressed", None
-    if line.state not in ("open", "regressed"):
+def alerts(group: Group) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What there is to tell of a group: by an id what is sent, with the model where it is new on one."""
+    fields = {name: getattr(group, name) for name in ("key", "title", "count", "sessions", "share", "why")}
+    fields |= {name: getattr(group, name).isoformat() for name in ("first_seen", "last_seen")}
+    if group.state == "regressed" and group.event is not None:
+        yield f"regressed:{group.event.id}:{group.key}", {"event": "regressed", "model": None, **fields}
+    if group.state not in ("open", "regressed"):
         return
-    if line.is_new:
-        yield f"new:{line.key}", "new", None
-    for model in line.new_models:
-        yield f"new on model:{model}:{line.key}", "new on model", model
+    if group.is_new:
+        yield f"new:{group.key}", {"event": "new", "model": None, **fields}
+    for model in group.new_models:
+        yield f"new on model:{model}:{group.key}", {"event": "new on model", "model": model, **fields}
 
 
-def _note(state: State, lines: list[GroupLine], now: datetime) -> bool:
-    """Note what there is to tell that was not told before; whether there was any."""
-    known_keys = set(state["known"])
-    new = [(line, *alert) for line in lines for alert in alerts(line) if alert[0] not in known_keys]
-    for line, number, kind, model in new:
-        state["known"].append(number)
-        body = _body(line, kind, model)
-        state["pending"].append({"body": body, "tries": 0, "due": now.timestamp(), "error": None})
-    state["known"] = state["known"][-MOST_KNOWN:]
-    return bool(new)
-
-
-def _body(line: GroupLine, kind: str, model: str | None) -> dict[str, Any]:
-    fields = {name: getattr(line, name) for name in ("key", "title", "count", "sessions", "share", "why")}
-    times = {name: getattr(line, name).isoformat() for name in ("first_seen", "last_seen")}
-    return {"event": kind, "model": model, **fields, **times}
-
-
-def _send_due(engine: sa.Engine, state: State, settings: Settings, now: datetime) -> None:
-    """Send what is due, one after the other; what became of each is written down before the next."""
-    for alert in [alert for alert in state["pending"] if alert["due"] <= now.timestamp()]:
-        if _is_over(alert, state, settings, now):
-            state["pending"].remove(alert)
-        _keep(engine, state)
-
-
-def _is_over(alert: dict[str, Any], state: State, settings: Settings, now: datetime) -> bool:
-    """Send an alert; whether it was taken, or was tried often enough. Else it has its next time."""
-    alert["error"] = _post(alert["body"], settings, now)
-    if alert["error"] is None:
-        return True
-    alert["tries"] += 1
-    if alert["tries"] >= MOST_TRIES:
+def _tell(number: str, body: dict[str, Any], state: State, settings: Settings, now: datetime) -> None:
+    """Send an alert: it is known where it was taken or was tried often enough, else it has its next time."""
+    tries = state["late"].pop(number, {"tries": 0})["tries"] + 1
+    error = _post(body, settings, now)
+    if error is not None and tries < MOST_TRIES:
+        due = now.timestamp() + min(LONGEST_WAIT, FIRST_WAIT * 2 ** (tries - 1))
+        state["late"][number] = {"tries": tries, "due": due, "error": error}
+        return
+    state["known"] = [*state["known"], number][-MOST_KNOWN:]
+    if error is not None:
         state["lost"] += 1
-        _log.error("webhook: given up on %s: %s", alert["body"]["key"], alert["error"])
-        return True
-    alert["due"] = now.timestamp() + min(LONGEST_WAIT, FIRST_WAIT * 2 ** (alert["tries"] - 1))
-    return False
+        _log.error("webhook: given up on %s: %s", body["key"], error)
 
 
 def _post(body: dict[str, Any], settings: Settings, now: datetime) -> str | None:
@@ -153,7 +138,7 @@ def _post(body: dict[str, Any], settings: Settings, now: datetime) -> str | None
 def _state(engine: sa.Engine) -> State:
     with engine.connect() as connection:
         item = saved.find(connection, KIND, KIND)
-    return {"known": [], "pending": [], "lost": 0} if item is None else item.content
+    return {"known": [], "late": {}, "lost": 0} | ({} if item is None else item.content)
 
 
 def _keep(engine: sa.Engine, state: State) -> None:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from itertools import combinations, groupby, islice
 from typing import Any
 
@@ -19,6 +18,7 @@ from webapp.store.db.ids import batched
 from webapp.store.labels import causes, label_content, labels
 from webapp.store.labels.label_content import LabelContent, same_as
 from webapp.store.models import TURNS_A_SESSION, FinalLabel, Label, LabelEvent, Session, Turn
+from webapp.store.rates import alpha
 
 _AT_ONCE = 200
 _of_several = sa.select(Label.turn_id).group_by(Label.turn_id).having(sa.func.count() > 1)
@@ -188,63 +188,12 @@ def unsettle(db: orm.Session, turn: Turn, *, author: str) -> bool:
 
 def measured(db: orm.Session) -> dict[str, Any]:
     """How far people agree: `units` responses have labels of two people or more; of each of `pairs` how many `both`
-    labelled, and of those how many alike by judgement, expected value and cause.
-
-    The alphas are Krippendorff's, for nominal data: 1 is perfect, 0 is chance; None where there is nothing to compare,
-    or all said the one same thing. The intervals (95 %) are a bootstrap's over responses. Where the library that works
-    them out is `missing`, there are none.
-    """
+    labelled, and of those how many alike by judgement, expected value and cause; and alphas as `rates.alpha` says."""
     units = _units(db)
-    missing = find_spec("krippendorff") is None
-    agreement: dict[str, Any] = {"units": len(units), "pairs": _pairs(units), "missing": missing}
-    agreement |= {"judgement": None, "cause": None}
-    if not missing:
-        judgements = [[label.judgement for label in unit] for unit in units]
-        causes = [[label.cause for label in unit if label.cause] for unit in units]
-        agreement |= {"judgement": alpha(judgements), "judgement_interval": interval(judgements)}
-        agreement |= {"cause": alpha(causes), "cause_interval": interval(causes)}
+    agreement: dict[str, Any] = {"units": len(units), "pairs": _pairs(units)}
+    agreement["judgement"] = alpha([label.judgement for label in unit] for unit in units)
+    agreement["cause"] = alpha([label.cause for label in unit if label.cause] for unit in units)
     return agreement
-
-
-def alpha(units: Sequence[Sequence[str]]) -> float | None:
-    """Krippendorff's alpha of what was said of each unit; None where it is not defined."""
-    import krippendorff  # here, since numpy alone is as large as the rest and most people label alone
-
-    table = _table(units)
-    if not table or len(table[0]) < 2:
-        return None
-    return float(krippendorff.alpha(value_counts=table, level_of_measurement="nominal"))
-
-
-def interval(units: Sequence[Sequence[str]], draws: int = 1_000) -> tuple[float, float] | None:
-    """Between which alpha lies in 95 % of `draws` bootstraps over units; None where it is not defined.
-
-    A draw weights each unit by how often it was drawn: of nominal data alpha is a ratio of two sums over units, so that
-    nothing is copied. Draws of units that all say the one same thing have no alpha and are left out.
-    """
-    import numpy as np
-
-    table = np.array(_table(units), dtype=float)
-    if table.ndim < 2 or min(table.shape) < 2:
-        return None
-    sizes = table.sum(axis=1)
-    differing = (sizes**2 - (table**2).sum(axis=1)) / (sizes - 1)
-    chance, alphas = np.random.default_rng(0), []
-    for _ in range(draws):
-        weights = chance.multinomial(len(table), np.full(len(table), 1 / len(table)))
-        totals = weights @ table
-        of = totals.sum()
-        if expected := (of**2 - (totals**2).sum()) / (of - 1):
-            alphas.append(1 - (weights @ differing) / expected)
-    low, high = np.quantile(alphas, (0.025, 0.975)) if alphas else (-1.0, 1.0)
-    return float(low), float(high)
-
-
-def _table(units: Sequence[Sequence[str]]) -> list[list[int]]:
-    """Of each unit of which two people or more said something, how many said each value."""
-    pairable = [Counter(unit) for unit in units if len(unit) > 1]
-    domain = sorted({value for counts in pairable for value in counts})
-    return [[counts[value] for value in domain] for counts in pairable]
 
 
 def _units(db: orm.Session) -> list[list[Label]]:

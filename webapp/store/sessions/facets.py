@@ -183,6 +183,14 @@ def total(db: orm.Session, sessions: sa.Select[Any], names: Collection[str], val
     return int(db.scalar(query.where(unindexed(SessionFacet.session_id).in_(sessions))) or 0)
 
 
+def totals(db: orm.Session, sessions: sa.Select[Any], names: Collection[str]) -> dict[str, int]:
+    """How often each value of these names stands in all of these sessions together."""
+    query = sa.select(FacetValue.value, sa.func.sum(SessionFacet.count)).select_from(SessionFacet)
+    query = query.join(FacetValue, FacetValue.id == SessionFacet.value_id).where(FacetValue.name.in_(names))
+    query = query.where(unindexed(SessionFacet.session_id).in_(sessions)).group_by(FacetValue.value)
+    return {value: int(count) for value, count in db.execute(query)}
+
+
 def _labels(db: orm.Session, view: View, numbers: Counts) -> Mapping[str, int]:
     session_id = Label.turn_id // TURNS_A_SESSION
     query = sa.select(Label.judgement, sa.func.count(session_id.distinct())).group_by(Label.judgement)

@@ -15,8 +15,8 @@ from sqlalchemy import orm
 
 from webapp.store.db.dialect import unindexed
 from webapp.store.db.ids import moment
-from webapp.store.failures.group_line import Rate, rate
 from webapp.store.models import FacetValue, FailedResponse, Session, SessionFacet
+from webapp.store.rates import Rate, rate
 from webapp.store.sessions import sessions
 from webapp.store.sessions.facets import of_sessions
 from webapp.store.sessions.filters import HOME, Filters
@@ -205,13 +205,12 @@ def _total(samples: Sequence[Point]) -> tuple[int, int]:
 
 
 def _series(model: str, samples: Sequence[Point], edges: Sequence[datetime]) -> Series:
-    points, at = [[0, 0] for _ in edges[1:]], 0
-    ordered = sorted((sample for sample in samples if sample.at >= edges[0]), key=lambda sample: sample.at)
-    for sample in ordered:
-        while at + 2 < len(edges) and sample.at >= edges[at + 1]:
-            at += 1
-        points[at][0] += sample.responses
-        points[at][1] += sample.failed
+    points, step = [[0, 0] for _ in edges[1:]], edges[1] - edges[0]
+    for sample in samples:
+        if sample.at >= edges[0]:
+            point = points[(sample.at - edges[0]) // step]
+            point[0] += sample.responses
+            point[1] += sample.failed
     return Series(model, [(of, count) for of, count in points])
 
 

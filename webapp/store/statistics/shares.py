@@ -1,11 +1,10 @@
-"""Responses counted by one thing that each of them has, their shares with intervals over sessions, and signs."""
+"""Responses counted by one thing that each of them has: how many failed, and what those cost."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from math import erfc, exp, log, sqrt
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,92 +13,13 @@ from sqlalchemy import orm
 from webapp.contracts.contract import STATES
 from webapp.dumps.messages.metadata import NOT_IN_LOG
 from webapp.store.db.dialect import TookTooLong, within
-from webapp.store.failures.group_line import COLUMNS, NAMES, Rate, Spent, Z, rate, wilson
+from webapp.store.failures.group import COLUMNS, NAMES, Spent
 from webapp.store.models import FailedResponse, Finding, Session, Turn, TurnContract
+from webapp.store.rates import Rate, rate, share
 from webapp.store.sessions import facets, response_query, responses
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.where import View, stored_name
-from webapp.store.write.parser import UNKNOWN
 from webapp.store.write.tally import NOT_RUN
-
-_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
-"""Student's t for 95 %, by degrees of freedom from 1"""
-Cluster = tuple[int, int]
-"""of one session, how many calls or responses count, of how many"""
-_EXACT = 400
-"""sessions and differences up to which all signs are counted: 0.1 s at most"""
-
-
-@dataclass(frozen=True, slots=True)
-class SignTest:
-    """Of the responses that differ, `first` favour one side and `second` the other, in `sessions` sessions. `p` is
-    two-sided: how probable a difference as large or larger is, were it as probable the other way round in each session;
-    None where nothing differs."""
-
-    first: int
-    second: int
-    sessions: int
-    p: float | None
-    share: Rate
-
-
-def sign_test(by_session: Iterable[Cluster]) -> SignTest:
-    """The test of the numbers of responses, (for the first side, for the second) of each session."""
-    pairs = [(first, second) for first, second in by_session if first or second]
-    first, second = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
-    p = flipped([here - after for here, after in pairs]) if pairs else None
-    return SignTest(first, second, len(pairs), p, share((here, here + after) for here, after in pairs))
-
-
-def flipped(differences: list[int]) -> float:
-    """How probable a sum as far from 0 is where the sign of each difference is a coin's: all signs are counted; of many
-    sessions or large differences the normal distribution that they come close to is taken, with continuity."""
-    total, sizes = abs(sum(differences)), [abs(size) for size in differences if size]
-    if not sizes:
-        return 1.0
-    if len(sizes) > _EXACT or sum(sizes) > 10 * _EXACT:
-        return erfc(max(0.0, total - 1) / sqrt(2 * sum(size * size for size in sizes)))
-    odds = {0: 1.0}
-    for size in sizes:
-        following: dict[int, float] = defaultdict(float)
-        for at, odd in odds.items():
-            following[at + size] += odd / 2
-            following[at - size] += odd / 2
-        odds = following
-    return min(1.0, sum(odd for at, odd in odds.items() if abs(at) >= total))
-
-
-def share(clusters: Iterable[Cluster]) -> Rate:
-    """A share with its interval over sessions, if two or more say so: responses of one are no independent trials.
-
-    The variance is the jackknife's, which leaves out a session at a time; on the scale of the logit, with Student's t,
-    so that the interval stays within 0 and 1. Where it leaves none, as where all count, it is Wilson's
-    interval of as many trials as there are sessions.
-    """
-    pairs = [pair for pair in clusters if pair[1]]
-    count, of, sessions = sum(k for k, _ in pairs), sum(n for _, n in pairs), len(pairs)
-    if sessions < 2:
-        return Rate("", count, of, None, None)
-    rate = count / of
-    variance = (sessions - 1) / sessions * sum(((count - k) / (of - n) - rate) ** 2 for k, n in pairs)
-    if variance == 0 or rate in (0, 1):
-        low, high = wilson(round(rate * sessions), sessions)
-        return Rate("", count, of, min(low, rate), max(high, rate))
-    half = _student(sessions - 1) * sqrt(variance) / (rate * (1 - rate))
-    middle = log(rate / (1 - rate))
-    return Rate("", count, of, _logistic(middle - half), _logistic(middle + half))
-
-
-def _logistic(value: float) -> float:
-    return 1 / (1 + exp(-value)) if value > -700 else 0.0
-
-
-def _student(freedom: int) -> float:
-    """Student's t for 95 %, by Cornish and Fisher's expansion where the table ends."""
-    if freedom <= len(_T):
-        return _T[freedom - 1]
-    return Z + (Z**3 + Z) / (4 * freedom) + (5 * Z**5 + 16 * Z**3 + 3 * Z) / (96 * freedom**2)
-
 
 LIMIT = 5.0
 """seconds"""
@@ -118,8 +38,6 @@ BY: dict[str, tuple[str, Any]] = {
 """title and column of what responses can be grouped by"""
 _FILTERED = {name: (name,) for name in BY} | {"day": ("since", "until")}
 """the filters that lead to what has a value"""
-
-
 _at_home = sa.and_(
     FailedResponse.under == HOME,
     FailedResponse.session_id == Turn.session_id,
@@ -130,21 +48,11 @@ _is_failed = sa.or_(FailedResponse.turn_id.is_not(None), Turn.recorded_failure.i
 
 
 def _summed() -> Iterator[sa.ColumnElement[Any]]:
-    """What failed responses cost as columns of a query that groups responses."""
+    """What failed responses cost, the columns of `Spent`, of a query that groups responses."""
     for column in COLUMNS:
         failed = sa.case((_is_failed, getattr(Turn, column.key, column)))
-        yield sa.func.sum(failed).label(column.key)
+        yield sa.cast(sa.func.sum(failed), sa.Double).label(column.key)
         yield sa.func.count(failed).label(f"{column.key}_said")
-
-
-def _spent_of(row: Any) -> Spent:
-    """What `_summed` made of a group."""
-    spent: Spent = {f"{name}_said": getattr(row, f"{name}_said") for name in NAMES}
-    for name in NAMES:
-        value = getattr(row, name)
-        plain = int if name.startswith("tokens") else float
-        spent[name] = None if value is None else plain(value)
-    return spent
 
 
 class NotGrouped(ValueError):
@@ -182,20 +90,13 @@ def groups(db: orm.Session, filters: Filters, by: str) -> list[dict[str, Any]]:
 
 def _group(filters: Filters, by: str, row: Any) -> dict[str, Any]:
     name = None if row.value is None else str(row.value)
-    changes: dict[str, Any] = dict.fromkeys(_FILTERED.get(by, ()), name)
-    narrowed = replace(filters, **changes) if name is not None and changes else None
+    changes: dict[str, Any] = dict.fromkeys(_FILTERED[by], name)
+    narrowed = None if name is None else replace(filters, **changes)
     took = None if row.took is None else float(row.took)
     failed = rate(name or "", row.failed, row.of - row.not_run)
+    spent: Spent = {name: getattr(row, name) for column in NAMES for name in (column, f"{column}_said")}
     about = {"value": name, "failed": failed, "responses": row.of, "not_run": row.not_run, "filters": narrowed}
-    return about | {"microseconds": took, "spent": _spent_of(row)}
-
-
-def assumed(db: orm.Session, view: View) -> int:
-    """How many responses in view are read as `json.loads`, since nobody named their parser."""
-    if view.filters.under != HOME:
-        return 0
-    unknown = sa.select(Session.id).where(Session.home_profile == UNKNOWN, *view.where())
-    return facets.total(db, unknown, ["asked"], None)
+    return about | {"microseconds": took, "spent": spent}
 
 
 HELD = "held"

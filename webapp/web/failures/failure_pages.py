@@ -118,11 +118,11 @@ def show(group: str) -> Response | AnyResponse:
         "failures/show.html",
         "failures/_group.html",
         detail=detail,
-        line=detail.line,
+        line=detail.group,
         filters=filters,
         active=filters.active(),
         chips=list_filters.chips(filters),
-        drawn=drawn([example.at.turn_id for example in detail.examples]),
+        drawn=drawn([example.turn_id for example in detail.examples]),
         profile_names=list(profiles()),
         others=[(key, title) for key, title in groups.largest(db.session, MOST_OTHERS) if key != detail.key],
         label_url=label_url(detail, filters),
@@ -145,7 +145,7 @@ def pytest_file(detail: GroupDetail, filters: Filters) -> Response:
 def label_url(detail: GroupDetail, filters: Filters, *, external: bool = False) -> str | None:
     """The queue of the group's responses that the filters leave. It asks for what is unlabelled without a filter, which
     would take from it what one has labelled."""
-    if detail.line is None:
+    if detail.group is None:
         return None
     of_all = replace(filters, label=None if filters.label == "unlabelled" else filters.label)
     spec = spec_of({"queue": GROUP, "group": detail.key, "view": urlencode(of_all.active())})
@@ -154,16 +154,15 @@ def label_url(detail: GroupDetail, filters: Filters, *, external: bool = False) 
 
 def reproduction_of(detail: GroupDetail, filters: Filters) -> dict[str, Any]:
     """The smallest reproduction of the group's shortest example, under the parser that fails there."""
-    texts = turns.texts_of(db.session, [example.at.turn_id for example in detail.examples])
-    whole = {turn_id: text for turn_id, text in texts.items() if text.raw is not None}
+    texts = turns.texts_of(db.session, [example.turn_id for example in detail.examples])
+    read = {turn_id for turn_id, text in texts.items() if text.raw is not None}
+    whole = [example for example in detail.examples if example.turn_id in read]
     if not whole:
         return {"reproduction": None, "why": "no example is short enough to be reduced", "parser": None, "at": None}
-    turn_id = min(whole, key=lambda candidate: (whole[candidate].size, candidate))
-    at = next(example.at for example in detail.examples if example.at.turn_id == turn_id)
-    session = session_store.find(db.session, at.session)
-    parser = session.home_profile if filters.under == HOME else filters.under
-    parser = READ_AS if parser == UNKNOWN else parser
-    return reduced(whole[turn_id], parser) | {"at": at}
+    at = min(whole, key=lambda example: (texts[example.turn_id].size, example.turn_id))
+    home = session_store.find(db.session, at.session).home_profile
+    parser = (READ_AS if home == UNKNOWN else home) if filters.under == HOME else filters.under
+    return reduced(texts[at.turn_id], parser) | {"at": at}
 
 
 def reduced(text: ExampleText, parser: str) -> dict[str, Any]:
@@ -197,21 +196,21 @@ actions_blueprint = Blueprint("failure_actions", __name__)
 @actions_blueprint.post("/failures/<path:group>")
 def change(group: str) -> AnyResponse:
     """`action` says what: state, assign, merge or undo. Raises `NoSuchGroup`."""
-    history = group_detail.find(db.session, group, Filters()).history
+    history = group_detail.history(db.session, group)
     actions = {"state": _state, "assign": _assign, "merge": _merge, "undo": _undo}
     action = actions.get(request.form.get("action", ""))
+    about = {"author": author(), "reason": request.form.get("reason", "").strip()}
     try:
         if action is None:
             raise BadState(f"action takes {', '.join(actions)}")
         _refuse_unseen(history)
-        renamed, message = action(group)
+        shown, message = action(group, about)
         db.session.commit()
-        flash(message, "")
     except BadState as refused:
         db.session.rollback()
-        flash(f"Nothing was changed: {refused}.", "")
-        renamed = group
-    return redirect(group_url(renamed), 303)
+        shown, message = group, f"Nothing was changed: {refused}."
+    flash(message, "")
+    return redirect(group_url(shown), 303)
 
 
 def _refuse_unseen(history: Sequence[FailureEvent]) -> None:
@@ -223,10 +222,6 @@ def _refuse_unseen(history: Sequence[FailureEvent]) -> None:
         )
 
 
-def _reason() -> str:
-    return request.form.get("reason", "").strip()
-
-
 _READ: dict[str, tuple[Callable[[str], Any], str]] = {
     "grows": (float, "a number, such as 2"),
     "until": (lambda text: datetime.fromisoformat(text).replace(tzinfo=UTC), "a date, such as 2026-12-31"),
@@ -234,10 +229,9 @@ _READ: dict[str, tuple[Callable[[str], Any], str]] = {
 """until when a group may be ignored: how it is read, and what it must be"""
 
 
-def _state(group: str) -> tuple[str, str]:
+def _state(group: str, about: dict[str, str]) -> tuple[str, str]:
     state, how = request.form.get("state", ""), request.form.get("how", "")
-    detail = group_detail.find(db.session, group, Filters())
-    fields: dict[str, object] = {}
+    fields: dict[str, Any] = {}
     if state == "resolved" and how.startswith("profile:"):
         name = how.removeprefix("profile:")
         fields = {"profile": name, "version": profile(name).version}
@@ -246,26 +240,26 @@ def _state(group: str) -> tuple[str, str]:
         fields = {how: request.form.get(how, type=reads)}
         if fields[how] is None:
             raise BadState(f"{how} must be {words}")
-    count = detail.line.count if detail.line else 0
-    events.set_state(db.session, group, state, count=count, author=author(), reason=_reason(), **fields)  # type: ignore[arg-type]
-    return group, f"{state.capitalize()} by {author()}: {_reason()}"
+    count = len(groups.members(db.session, group, Filters()))
+    events.set_state(db.session, group, state, count=count, **about, **fields)
+    return group, f"{state.capitalize()} by {about['author']}: {about['reason']}"
 
 
-def _assign(group: str) -> tuple[str, str]:
+def _assign(group: str, about: dict[str, str]) -> tuple[str, str]:
     name = request.form.get("assignee", "").strip()
-    events.assign(db.session, group, name or None, author=author(), reason=_reason())
-    return group, f"Assigned to {name}" if name else "Assigned to nobody"
+    events.assign(db.session, group, name, **about)
+    return group, f"Assigned to {name or 'nobody'}"
 
 
-def _merge(group: str) -> tuple[str, str]:
+def _merge(group: str, about: dict[str, str]) -> tuple[str, str]:
     target = request.form.get("target", "")
-    group_detail.find(db.session, target, Filters())
-    events.merge(db.session, group, target, author=author(), reason=_reason())
+    group_detail.history(db.session, target)
+    events.merge(db.session, group, target, **about)
     return target, "Merged into this group; undo it under “Merged”."
 
 
-def _undo(group: str) -> tuple[str, str]:
-    events.unmerge(db.session, request.form.get("merged", ""), author=author(), reason=_reason())
+def _undo(group: str, about: dict[str, str]) -> tuple[str, str]:
+    events.unmerge(db.session, request.form.get("merged", ""), **about)
     return group, "Undone."
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from webapp.store.failures.group_line import GroupLine, Rate
+from webapp.store.failures.group import Group
+from webapp.store.rates import Rate
 from webapp.store.sessions.filters import Filters
 from webapp.store.statistics import timesteps
 from webapp.store.statistics.incident import Incident
@@ -29,7 +30,7 @@ def percent(share: float) -> str:
 WIDTH = 1000.0
 
 
-def chart(incident: Incident, filters: Filters, kinds: Iterable[GroupLine] = ()) -> dict[str, Any] | None:
+def chart(incident: Incident, filters: Filters, kinds: Iterable[Group] = ()) -> dict[str, Any] | None:
     """None where there is nothing to draw; `kinds` are failure groups, of which the new ones are flags.
 
     `most` is the rate at the top; `lines` are SVG points by series; a flag is where something began.
@@ -67,7 +68,7 @@ def _steps(incident: Incident, filters: Filters) -> list[dict[str, Any]]:
     return steps
 
 
-def _flags(incident: Incident, kinds: Iterable[GroupLine]) -> list[dict[str, Any]]:
+def _flags(incident: Incident, kinds: Iterable[Group]) -> list[dict[str, Any]]:
     """What changed, and what was not there before: models, services, versions, and kinds of failure, which all are new
     in the first step."""
     (start, first_share), end = incident.steps[0], incident.steps[-1][1]

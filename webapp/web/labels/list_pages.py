@@ -9,7 +9,6 @@ from flask import Blueprint, Response, redirect, render_template, request, url_f
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
-from webapp.installation import install_extra
 from webapp.store.labels import causes, label_content, label_list, settling
 from webapp.store.labels import labels as store
 from webapp.store.sessions import turns as turn_store
@@ -54,7 +53,6 @@ def disagreements(message: str | None = None) -> str:
         found=responses,
         settled=settled,
         agreement=settling.measured(db.session),
-        install=install_extra("agreement"),
         judgements=label_content.JUDGEMENTS,
         tree=causes.tree(db.session),
         written=written,
