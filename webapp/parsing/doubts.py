@@ -36,7 +36,9 @@ _keyed_item = later(
     r"""(?:(?:\\"|')[*`_~^.|-]?+\s{0,9}+[:=]\s|\s?[:=]\s{0,9}+(?:\\"|'))"""
 )
 """An array that begins with what may be a key: its bracket may be the wrong one."""
-_lone_pair = later(rf"\[\s*+(?:{STRING}|{QUOTED})\s*+:\s*+(?:{SCALAR}|{QUOTED}|{FLAT})\s*+\]")
+_lone_pair = later(
+    rf"\[\s*+(?:{STRING}|{QUOTED})\s*+:\s*+(?:{SCALAR}|{QUOTED}|{FLAT})\s*+\]|\[[^\[\]{{}}:]{{1,200}}+:[^\[\]{{}}:]{{1,200}}+\]"
+)
 """One key and its value in square brackets: two items as well, with a colon for their comma."""
 _ends_within = later(
     rf"""[{TYPESET}][^"“”’′«»」』\n]{{0,200}}+[“”’′«»」』](?!\s{{0,9}}+")[^":{{}}\[\]\n]{{1,200}}+"\s{{0,9}}+[,:}}\]]"""
@@ -44,6 +46,8 @@ _ends_within = later(
 )
 """A string between a quote of typography and a plain one, in which the first one's own closer stands, or a plain one
 with a backslash."""
+_next_item = later(r'\n([ \t]++)"[^"\n]*+(?<=,)\n\1(?![ \t])')
+"""A line that an array's item begins with, and one as far indented that the item goes on with."""
 _glued_item = later(r'(?<=")"(?![^"\n]{0,100}+"\s{0,9}+:)|(?<=\w)\[|(?<=")\d|:(?!\s*"[^"\n]{0,80}+"\s*:)')
 _TEXT = r"(?:[^`\"\\\n]|\\.)*+"
 _literal_item = later(rf",[ ]?{LITERAL}\s{{0,9}}+\]|`{_TEXT}(?:`{_TEXT}`{_TEXT})*+\"")
@@ -86,15 +90,11 @@ def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
 def makes_equal_keys(raw: str, attempt: Attempt) -> bool:
     """Whether a bracket or a quote that was mended between two equal keys puts them into one object."""
     core = _core(raw, attempt)
-    if not any(
-        edit.repair in _BETWEEN_KEYS and edit.span.start < core for edit in swallowed.unsure(raw, attempt.edits)
-    ):
-        return False
-    text = apply(raw, attempt.span, attempt.edits)
-    if not (repeated := first_keys(text)[1]):
-        return False
     begins = zip(attempt.edits, places(attempt.span, attempt.edits).begins, strict=True)
     mended = [at for edit, at in begins if edit.span.start < core and edit.repair in _BETWEEN_KEYS]
+    text = apply(raw, attempt.span, attempt.edits) if mended else ""
+    if not (text and (repeated := first_keys(text)[1])):
+        return False
     keys: dict[str, list[int]] = {}
     for match in _string_or_key.finditer(text):
         if match[2] and (key := json.loads(match[1])) in repeated:
@@ -138,6 +138,7 @@ _ASKED: dict[str, Callable[[str, Edit], object]] = {
     "string_prefix": lambda raw, edit: _plain_string.match(raw, edit.span.start),
     "bad_escape": swallowed.is_before_quote,
     "smart_quotes": lambda raw, edit: _ends_within.match(raw, edit.span.start),
+    "control_character": lambda raw, edit: _next_item.search(raw, max(0, edit.span.start - 200), edit.span.end + 99),
     "doubled_quote": _may_be_of_text,
     "full_width": lambda raw, edit: raw[edit.span.start - 2 : edit.span.start] == '\\"',
     "truncation": lambda _, edit: not {":", "}", "]"}.isdisjoint(edit.old),

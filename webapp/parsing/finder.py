@@ -223,10 +223,6 @@ class Finder:
         attempt = self.tracer.attempt(name, span, edits, finite=True)
         if note := self._noted(start, attempt.value, note):
             attempt = self.tracer.amend(attempt, note=note)
-        if attempt.ok and closers.text_goes_on.match(raw, tail) and raw[tail] != raw[start - 1 : start]:
-            self.tracer.amend(attempt, outcome="failed", reason="the text behind it goes on as if it were not over")
-            self.tracer.offered = True
-            return max(tail, self.skip(start, machine.end))
         if machine.truncated:
             attempt = self.tracer.amend(attempt, note=f"{note}; cut off" if note else "cut off")
             self.cut.add(self.tracer.index(attempt))

@@ -24,8 +24,6 @@ _next = later(
     r"|(?P<opener>[{\[])|(?P<closer>[}\]]))"
 )
 _any_tag = later(r"<[^<>\n]{1,100}>|```\w*")
-_hanging = later(r'"\s*(?:,\s*(?:"[^"\n]{0,200}"?\s*)?)?\Z|,\s*"[^"\n]{0,200}"?\s*\Z')
-"""What follows a value at the text's end as if more members followed."""
 _glued = later(r"""[\[{]\s*+[\]},]|\d|\[(?=["'])""")
 """What stands right behind a value as if it were of it: `[1,][, 2]`, `{"a": 1}["a"]`."""
 _opened = later(r"""[{\[]\s*+(?:["'][^"'\n]{0,80}+["']?+\s*+)?+\Z""")
@@ -66,9 +64,7 @@ def _flags(tracer: Tracer, runs: list[tuple[str, int, int]]) -> Iterator[Flag]:
     for kind, start, end in runs:
         if kind not in ("thought", "tag"):
             yield Flag("left_over", Span(start, end))
-    start, end = max((tracer.attempts[index].span for index in tracer.chosen), key=lambda span: span.end)
-    if tracer.raw[start - 1 : start] != '"' and (hanging := _hanging.match(tracer.raw, end)):
-        yield Flag("left_over", Span(*hanging.span()))
+    end = max(tracer.attempts[index].span.end for index in tracer.chosen)
     if opened := _opened.search(tracer.raw, max(end, len(tracer.raw) - 100)):
         yield Flag("left_over", Span(*opened.span()))
     passed = [attempt for attempt in tracer.attempts[1:] if not attempt.ok]

@@ -52,8 +52,6 @@ def one_character(raw: str, start: int, end: int, failed: int = 0) -> Mended | N
         stop, value, failed = (-1, None, failed) if 0 < failed < len(text) and not edits else read(text, 0)
         if stop > 0 and edits:  # what closes more than it opens is no slip of one character
             return None if _closes_more.match(text, stop) else Mended(start + stop + len(edits), value, tuple(edits))
-        if stop > 0:
-            return _changed(raw, start, text, stop, _second_ones(text, stop))
         first = first or failed
         spot = _spot(text, failed)
         if spot < 0:

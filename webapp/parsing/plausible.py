@@ -29,7 +29,7 @@ _object = later(
     | (?P<note>//|/\*|\#)
     | (?P<dots>\.\.\.|…)
     | (?P<end>\Z)
-    | (?P<entity>&(?:quot|nbsp|\#34|\#x22);)
+    | (?P<entity>&(?:quot|apos|nbsp|\#3[49]|\#x2[27]);)
     | (?P<quote>["'“])
     | (?P<comma>,)
     | (?P<inside>[\[{{])
@@ -119,7 +119,7 @@ def _no_word(raw: str, look: re.Match[str], end: int, before: str, lenient: bool
         is_meant = lenient and (_quote_next.match(raw, look.end("word"), end) or end - look.end("word") < 2)
         return None if is_meant else f"{{{word[:20]}… is a placeholder or program code: no colon follows"
     spec = look["spec"]
-    if not lenient and spec is not None and (not look["value"] or spec[-2:-1].isalpha()):
+    if not lenient and spec is not None and (not look["value"] or spec[-2:-1].isalpha() or spec[0] in "<>^"):
         return "a format specification in a template"
     if not look["value"]:
         return None if lenient else "no value follows the name: a template or program code"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice, zip_longest
+from itertools import islice
 from typing import Any
 
 from webapp.parsing.edit import Edit, Span, apply, places
@@ -19,19 +19,20 @@ _BESIDE_KEYS = _BESIDE_QUOTES | {"missing_value", "missing_colon", "extra_closer
 _odd_key = later(r"""\A\s*[,:;]|[,:]\s*[“”„]|[:,]\s*\Z|[:"]\s*[\[{"']|\A\\\w|\A\s[^\n]*\s\Z""")
 """A key that begins or ends as no key does, or holds a colon and the beginning of a value."""
 _NEXT = (
-    r"""(?:(?:'|\\")?\w[\w -]{0,40}+(?:['`]|\\")?\s{0,9}+:|[^\w\s\\"',]?'[^'"\\]|[^\s\\"',]?\\"\w"""
+    r"""(?:(?:'|\\")?\w[\w -]{0,40}+(?:['`]|\\")?\s{0,9}+:|[“„«]\w"""
+    r"""|[^\w\s\\"',]?'[^'"\\]|[^\s\\"',]?\\"\w"""
     r"""|[{\[]{1,9}+\s{0,9}+(?:'|\\"))"""
 )
 _key_in_string = later(
     r"""(?:,|(?:'|\\")\s{1,9}\w{1,5})(?:\s|\\n){0,60}+(?:'[^'"\\\n]{1,60}+'|\\"[^"\\\n]{1,60}+\\")\s{0,9}+(?::|=>)"""
     rf"""|(?:'|\\")[)}}\]]?\s{{0,9}}+[,.;|:](?:\s|\\n){{0,60}}+(?:[*`_~^.;|:-]{{1,3}}+\s{{0,9}}+)?+{_NEXT}"""
-    r"""|'(?:\s|\\n){1,20}+'(?=[^'\s])|\\"(?:\s{1,20}+(?:\\"|"(?=\w))|(?:\s|\\n){1,20}+-[ ]\\")"""
+    r"""|'(?:\s|\\n){1,20}+'(?=[^'\s])|\\"(?:\s{1,20}+"(?=\w)|(?:\s|\\n){1,60}+[*`_~|;^-]?[ ]?(?:\\"|“))"""
     r"""|(?<=")[\w -]{1,40}+(?:'|\\")\s{0,9}+:"""
     r"""|[}\]](?:\s|\\n){0,60}+,(?:\s|\\n){0,60}+[{\[]|(?:'|\\")\sif\s[^'"\\]{1,60}+(?<=\selse\s)(?:'|\\")"""
 )
 _inches = later(r'\\"(?<=\d\\")')
-_half_before = later(r"""(?:\d["']|\w\s["']\w[^"'\n]{0,40}["'])\s{0,9}+,\s{0,60}+\Z""")
-"""What may stand in a string instead of ending it: `27", wide"`, `say 'yes', then go'`."""
+_odd_end = later(r"""(?:\w"|['`,;^*~|]|\\"|':|(?:\d["']|\w\s["']\w[^"'\n]{0,40}["'])\s{0,9}+,\s{0,60}+)\Z""")
+"""A mark or another quote at a string's end, or what may stand in it instead: `27", wide"`, `say 'yes', then go'`."""
 _scalar_string = later(r"""(?:["']|,\s(?=\D))(?:-?\d[\d.]*+|true|false|null|True|False|None|\[[^"'\n]*+(?<=\]))\Z""")
 _scalar_behind = later(r"""\[[^"'\n]*+(?<=\])["']""")
 """A number, literal or array with one quote, which may be the one too many."""
@@ -109,7 +110,7 @@ def _bare(raw: str, attempt: Attempt) -> Iterator[Flag]:
     for opening, closing in bare:
         is_item = raw[max(0, opening - 100) : opening].rstrip()[-1:] != ":"
         is_keyed = _key_end.search(raw, opening, closing) or (is_item and _bare_key.match(raw, opening, closing))
-        if is_keyed or raw[closing - 1] in "'`":
+        if is_keyed or raw[closing - 1] in "'`\"":
             yield Flag("swallowed_keys", Span(opening, closing))
         elif (
             (attempt.strategy == "balanced" and _name_of_code.fullmatch(raw, opening, closing))
@@ -123,9 +124,10 @@ def _bare(raw: str, attempt: Attempt) -> Iterator[Flag]:
 
 def _may_have_swallowed(raw: str, attempt: Attempt, names: set[str]) -> bool:
     """Whether a quote was mended, and one is left that neither opens nor closes a string: counting costs least."""
-    if names & _BESIDE_QUOTES:
+    made = [edit[0] for edit in attempt.edits]
+    if names & _BESIDE_QUOTES or made.count("smart_quotes") % 2:
         return True
-    mended = [edit[0] for edit in attempt.edits].count("single_quotes")
+    mended = made.count("single_quotes")
     return mended > 0 and (raw.count("'", *attempt.span) > mended or raw.find('\\"', *attempt.span) >= 0)
 
 
@@ -186,43 +188,59 @@ def _is_sure(raw: str, edits: Sequence[Edit]) -> bool:
     return is_cut and raw.count('"', start) == inner
 
 
+_INSIDE = ("unescaped_quote", "doubled_quote")
+_OTHERS = ("single_quotes", "backticks")
+_opens_alone = later(r'"(?:(?<=\w\s")\w|(?<!\d")")')
+
+
 def _quotes(raw: str, edits: Sequence[Edit], names: set[str]) -> Iterator[Flag]:
     """Quotes at which a string may have swallowed a key."""
     both = {"unescaped_quote", "missing_quote"} <= names and "single_quotes" not in names
-    before, singles = "", 0
-    for edit, following in zip_longest(edits, edits[1:]):
-        at, is_swallowed = edit.span.start, False
+    singles = 0
+    for previous, edit, following in zip((None, *edits), edits, (*edits[1:], None), strict=False):
+        at, is_swallowed, before = edit.span.start, False, previous.repair if previous else ""
         if edit.repair == "missing_quote":
-            is_swallowed = both or _is_odd_end(raw, at, before)
+            is_cut = raw[at - 1] == ":" and following and following[:2] == ("missing_comma", edit.span)
+            is_swallowed = both or bool(is_cut) or _is_odd_end(raw, at, before)
             is_item = raw[max(0, at - 200) : at].rstrip()[-1:] in "[,"
             several = (_scalars_behind if is_item else _scalar_behind).match(raw, at)
             if several or _scalar_string.search(raw, max(0, at - 200), at):
                 yield Flag("closed_by_guess", edit.span)
         elif edit.repair == "unescaped_quote":
             is_swallowed = _may_end_a_key(raw, at)
-            if not is_swallowed and before != "unescaped_quote" != (following and following.repair):
+            if not (is_swallowed or _are_pair(raw, previous, edit) or _are_pair(raw, edit, following)):
                 before_it = raw[max(0, at - 9) : at].rstrip()[-1:]
-                is_swallowed = before_it in (":", "=", '"', "'") or (
-                    raw.startswith('""', at) and not raw[at - 1].isdigit()
-                )
-            is_closed = bool(following) and following[:2] == ("single_quotes", (at + 1, at + 2))
+                is_swallowed = before_it in (":", "=", '"', "'") or _opens_alone.match(raw, at) is not None
+            is_closed = following is not None and following.repair in _OTHERS and following.span == (at + 1, at + 2)
             is_swallowed = (
                 is_swallowed or (before == "bad_escape" and raw[at - 2] == "\\") or (is_closed and singles % 2 == 0)
             )
-        singles += edit.repair == "single_quotes"
-        before = edit.repair
+        singles += edit.repair in _OTHERS
         if is_swallowed:
             yield Flag("swallowed_keys", edit.span)
             return
+
+
+def _are_pair(raw: str, first: Edit | None, second: Edit | None) -> bool:
+    """Whether two edits are of quotes in one string: no other quote stands between them."""
+    if not (first and second and first.repair in _INSIDE and second.repair in _INSIDE):
+        return False
+    return raw.find('"', first.span.start + 1, second.span.start) < 0
 
 
 def _is_odd_end(raw: str, at: int, before: str) -> bool:
     """Whether a string that lacks its closing quote at `at` ends as if that had stood before."""
     if before in ("unquoted_value", "unquoted_key", "unescaped_quote", "doubled_quote"):
         return True
-    if raw[at - 1] in "'`,;^" or raw[at - 2 : at] in ("':", '\\"') or _half_before.search(raw, max(0, at - 99), at):
+    if _odd_end.search(raw, max(0, at - 99), at) or raw.startswith(("*", "~", "|", "`"), at) or _closes_more(raw, at):
         return True
     return before == "control_character" and not raw[at:].isspace()
+
+
+def _closes_more(raw: str, at: int) -> bool:
+    """Whether the string that lacks its quote at `at` ends with a bracket that nothing in it opens."""
+    text = raw[max(0, at - 500) : at].replace('\\"', "").rpartition('"')[2]
+    return any(text.endswith(closer) and text.count(closer) > text.count(opener) for opener, closer in OPENERS.items())
 
 
 def _keys(value: Any) -> set[str]:

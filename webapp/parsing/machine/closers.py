@@ -65,16 +65,10 @@ def _close_top(machine: Machine) -> None:
         machine.patch("extra_closer", at, at + 1)
         machine.at += 1
         return
-    is_round = (
-        frame.kind == "("
-        and frame.as_kind == "["
-        and frame.count == 1
-        and machine.comma < 0
-        and len(machine.frames) > 1
-    )
+    is_round = frame.kind == "(" and frame.as_kind == "[" and frame.count == 1 and machine.comma < 0
     settle(machine)
     width = 1
-    if is_round and raw[at] == ")" and machine.patches[frame.patch].span == (frame.start, frame.start + 1):
+    if is_round and raw[at] == ")" and len(machine.frames) > 1:
         machine.patches[frame.patch] = machine.patches[frame.patch]._replace(new="")
         machine.patch("tuple", at, at + 1)
     elif frame.doubled and raw.startswith("}", at + 1):
@@ -107,8 +101,8 @@ def settle(machine: Machine) -> None:
 
 def no_value(machine: Machine) -> None:
     """A key has its colon and no value: it gets null."""
-    raw, at = machine.raw, trimmed(machine.raw, machine.at)
-    machine.patch("missing_value", at, at, "null" if raw[at - 1].isspace() else " null")
+    at = trimmed(machine.raw, machine.at)
+    machine.patch("missing_value", at, at, " null")
     machine.last = at
 
 
@@ -178,11 +172,8 @@ def _replace(machine: Machine) -> None:
 
 def _opener_of(machine: Machine, char: str) -> int:
     """Index of the innermost container that `char` closes, or -1; only so deep is looked."""
-    kind = CLOSERS[char]
-    for index in range(len(machine.frames) - 1, max(-1, len(machine.frames) - 1 - DEEPEST), -1):
-        if machine.frames[index].kind == kind:
-            return index
-    return -1
+    kinds = [frame.kind for frame in machine.frames[: -DEEPEST - 1 : -1]]
+    return len(machine.frames) - 1 - kinds.index(CLOSERS[char]) if CLOSERS[char] in kinds else -1
 
 
 def _fits(machine: Machine, index: int) -> bool:

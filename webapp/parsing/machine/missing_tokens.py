@@ -130,10 +130,7 @@ def drop_commas(machine: Machine) -> None:
 def stray_in_key(machine: Machine, char: str) -> None:
     """Where a key belongs stands none."""
     at, frames = machine.at, machine.frames
-    is_open = char == "," and len(frames) > 1 and not frames[-1].count and machine.comma < 0
-    if is_open and -1 < closers.closers_ahead(machine) < len(frames):
-        closers.close_missing(machine, len(frames) - 1)  # it lacks its bracket before the comma: `{, "b": 1}`
-    elif char == ",":
+    if char == ",":
         drop_commas(machine)
     elif len(frames) > 1 and frames[-1].count == 0 and _set_items.match(machine.raw, at, machine.end):
         machine.patch("set", frames[-1].start, frames[-1].start + 1, "[")
@@ -155,17 +152,13 @@ def item_is_key(machine: Machine, start: int, end: int) -> None:
     """An array's item has a colon: the array should have been closed, or the object before it closed too early."""
     frames = machine.frames
     machine.key_end = machine.at = end
-    raw, last, top = machine.raw, machine.last, frames[-1]
+    raw, top = machine.raw, frames[-1]
     if not top.count and top.kind == top.as_kind == "[" and closers.first_to_close(machine) == "]":
         machine.patch("square_object", top.start, top.start + 1, "{")
         top.as_kind = "{"
     elif not top.count and top.kind == "(":
         machine.patches[top.patch] = machine.patches[top.patch]._replace(new="{")
         top.as_kind = "{"
-    elif raw[last - 1] == "}" and machine.comma >= 0 and (raw[last - 2] == "}" or len(frames) == 1):
-        machine.patch("extra_closer", last - 1, last)
-        machine.push("{", 0)
-        machine.frames[-1].count = 1
     elif len(frames) > 1 and frames[-2].as_kind == "{" and machine.comma >= 0:
         comma = machine.comma
         machine.comma = -1

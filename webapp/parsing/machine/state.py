@@ -137,8 +137,6 @@ class StringReading:
     def opened(self, raw: str, pair: str, at: int) -> int:
         """How many more of the two brackets in `pair` open than close in the string's text up to `at`."""
         counted_to, count = self.counted.get(pair, (self.open_end, 0))
-        if at < counted_to:
-            counted_to, count = self.open_end, 0
         count += raw.count(pair[0], counted_to, at) - raw.count(pair[1], counted_to, at)
         self.counted[pair] = at, count
         return count

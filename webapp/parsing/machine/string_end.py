@@ -94,7 +94,7 @@ after_key = later(
     re.VERBOSE,
 )
 _closed_string = later(r"""(?:"(?:[^"\\\n]|\\.){0,300}+"|'[^'\\\n]{0,300}+')\s{0,200}+(?:[,\])"'\d]|\Z)""")
-_one_word = later(r"\w++\Z")
+_one_word = later(r"\w++(?<!\d)\Z")
 _only_marks = later(r"(?:</[\w|]{1,40}+>\s*+|```\s*+)*+\Z")
 _value_ahead = later(rf"""\s{{0,50}}+(?:["'“\[{{\d-]|{LITERAL})""")
 colon = later(r"\s{0,200}+(?::(?!/)|=>)")
@@ -144,8 +144,7 @@ def _score_key(machine: Machine, reading: StringReading, match: re.Match[str]) -
 def _score_repaired(machine: Machine, reading: StringReading, after: int) -> int:
     """Nothing mendable follows the quote: it closes where a repair knows what stands there."""
     raw, end = machine.raw, machine.end
-    if after < end and raw[after] in " \t\r\n" and (space := tokens.space.match(raw, after, end)):
-        after = space.end()
+    after = tokens.space.match(raw, after, end).end()  # type: ignore[union-attr]  # always matches
     if not fits("c" if reading.where == "k" else "a", raw, after, end):
         return 0
     return 2 if not reading.inner else 1
@@ -188,17 +187,24 @@ def _score_value(machine: Machine, reading: StringReading, match: re.Match[str])
 
 
 def _goes_on_behind_comma(raw: str, reading: StringReading, match: re.Match[str]) -> bool:
-    """Whether what follows a comma is of an item's text: in a call (`"f("a", "b")"`), or words behind quotes of its
-    own (`"He said "x", then"`).
+    """Whether what follows a comma is of an item's text: in a call (`"f("a", "b")"`), another quotation that ends it
+    (`"Say "x", "y""`), or words behind quotes of its own (`"He said "x", then"`).
     """
     at = match.start()
     if match.lastgroup == "string":
-        return reading.inner % 2 == 1 and reading.opened(raw, "()", at) > 0
+        if reading.inner % 2 == 0:
+            return False
+        is_inch = bool(reading.patches) and raw[reading.patches[-1].span.start - 1].isdigit()
+        return reading.opened(raw, "()", at) > 0 or bool(not is_inch and _quoted_next.match(raw, at, match.endpos))
     return (
         match["value"][-1] in ",]"
         and match["value"][:-1].rstrip()[-1:] == '"'
         and (reading.inner > 0 or reading.opened(raw, "„“", at) > 0)
     )
+
+
+_TEXT = r"[ ]\w[^\"\n]{0,200}+"
+_quoted_next = later(rf'(?:(?:,\s{{0,60}}+|{_TEXT})"(?![\s,])[^"\n]{{1,200}}+"){{1,20}}+(?:{_TEXT})?+"\s{{0,60}}+[,\]]')
 
 
 def _is_of_call(raw: str, at: int, second: int) -> bool:

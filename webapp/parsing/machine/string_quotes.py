@@ -16,8 +16,6 @@ _single_key = later(r"""(?:['’`]\s{0,20}+(?:[}\]]\s{0,60}+){0,4})?,\s{0,60}+'[
 _next_line_key = later(r"""\n\s{0,200}+["'][^"'\n]{1,80}+["']\s{0,50}+:""")
 _next_line_item = later(r"""\n\s{0,200}+(["'])[^"'\n]{0,300}+\1\s{0,50}+[,\]\n]""")
 apostrophe = later(r"(?<=[^\W_])['’](?=[^\W\d_])")
-_last_fence = later(r"(?:\s{0,50}(?:```|</[\w|]{1,40}>))+\s*\Z")
-_closing_mark = later(r"\s{0,50}(?:```|</(?P<name>[\w|]{1,40})>)")
 _other_closer = later(r"""['’`]\s{0,20}+(?:[}\]]\s{0,60}+){1,4},\s{0,60}\Z""")
 _other_quotes = later(r"(?<!\w)['’`]|['’`](?!\w)|[„“”]")
 _spaced_comma = later(r"""(?:,\s{0,60}|\n\s{0,200})\Z""")
@@ -84,8 +82,6 @@ def colon_inside(machine: Machine, reading: StringReading) -> int:
 def line_ends_it(machine: Machine, reading: StringReading, at: int) -> int:
     """Where the string ended if at the line break at `at` a new member or item begins, or its first line has one."""
     raw, end = machine.raw, machine.end
-    if raw.find("\n", reading.open_end, at) < 0 and (stop := swallowed_key(machine, reading, at)) >= 0:
-        return stop
     if reading.where == "k" or reading.inner % 2 or reading.opened(raw, "{}", at) > 0:
         return -1
     next_line = (_next_line_key if reading.where == "v" else _next_line_item).match(raw, at, end)
@@ -96,21 +92,15 @@ def line_ends_it(machine: Machine, reading: StringReading, at: int) -> int:
 def end_of_unclosed(machine: Machine, reading: StringReading) -> int:
     """Where a string ends that nothing closes: before the closers that fit at the text's end, else at that end."""
     raw, end = machine.raw, machine.end
-    tail = _last_fence.search(raw, max(reading.open_end, end - 300), end)
-    at = stop = end
-    for mark in reversed([*_closing_mark.finditer(raw, tail.start(), end)] if tail else []):
-        if mark["name"] and raw.rfind(f"<{mark['name']}", 0, machine.frames[0].start) < 0:
-            break  # no tag of that name was opened before the value, so this one is of the string
-        at = stop = mark.start()
-    depth = len(machine.frames)
-    while at > reading.open_end and stop - at < 300 and (raw[at - 1].isspace() or (raw[at - 1] in "}]" and depth)):
+    at, depth = end, len(machine.frames)
+    while at > reading.open_end and end - at < 300 and (raw[at - 1].isspace() or (raw[at - 1] in "}]" and depth)):
         at -= 1
         depth -= raw[at] in "}]"
-    closers = [char for char in raw[at:stop] if char in "}]"]
+    closers = [char for char in raw[at:end] if char in "}]"]
     needed = [OPENERS[frame.kind] for frame in reversed(machine.frames[-len(closers) :])] if closers else []
     opened = raw.count("{", reading.open_end, at) > raw.count("}", reading.open_end, at)
     if not closers or closers != needed or opened:
-        return stop
+        return end
     literal = _literal_item.search(raw, max(reading.open_end + 1, at - 9), at) if reading.where == "i" else None
     return literal.start() if literal else at
 
@@ -162,13 +152,13 @@ def is_written_twice(raw: str, reading: StringReading, at: int) -> bool:
         return False
     if twice["ends"] is not None and not reading.twice % 2:
         return False
-    return twice["word"] is not None or (
-        raw[at - 1].isalpha() and not _prefix.search(raw, max(reading.open_end, at - 2), at)
-    )
+    if twice["word"] is not None or reading.twice % 2:
+        return True
+    return raw[at - 1].isalpha() and not _prefix.search(raw, max(reading.open_end, at - 2), at)
 
 
 _glued_key = later(r"""(["'])\w[^"'\n]{0,60}+\1\s{0,20}+:\s{0,20}+["'\[{\d-]""")
-_twice = later(r"""(["'])\1(?!["'])(?:(?P<word>[^\W\d])|(?P<ends>\s{0,50}+(?:[,:}\]]|\Z)))?+""")
+_twice = later(r"""(["'])\1(?:(?P<ends>\1?+\s{0,50}+(?:[,:}\]]|\Z))|(?!["'])(?P<word>[^\W\d])?+)""")
 _twice_again = later(r'[^"\n]{1,200}+""')
 _prefix = later(r"(?<![^\W\d])[bfruBFRU]\Z")
 

@@ -192,7 +192,8 @@ def close(machine: Machine, reading: StringReading, at: int) -> None:
 def close_before(machine: Machine, reading: StringReading, at: int, dropped: int = 0) -> None:
     """The string lacks its closing quote, which belongs at `at`, or at `dropped` if all up to there was dropped."""
     _open(machine, reading)
-    machine.patches.extend(patch for patch in reading.patches if patch.span.end <= at)
+    before = [patch for patch in reading.patches if patch.span.end <= at]
+    machine.patches.extend(escapes.together(machine.raw, reading.open_end, at, before))
     end = max(at, dropped)
     if end == at and string_quotes.closed_by_another(machine.raw, reading, at):
         machine.patch(_name(machine.raw[at - 1]), at - 1, at, '"')

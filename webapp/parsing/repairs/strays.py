@@ -7,7 +7,7 @@ import re
 from webapp.parsing.edit import NotJson
 from webapp.parsing.machine.repair import mends
 from webapp.parsing.machine.state import Machine
-from webapp.parsing.machine.tokens import LETTERS, LITERAL, LITERALS, MARK, NUMBER, QUOTED, SCALAR, SPACE
+from webapp.parsing.machine.tokens import LETTERS, LITERAL, LITERALS, MARK, NUMBER, QUOTED, SCALAR, SPACE, TYPESET
 from webapp.parsing.patterns import later
 
 _SPACES = "\x0b\x0c\x1c-\x1f\x85\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff"
@@ -56,7 +56,8 @@ _closer_comment = later(r"\s{0,100}+[}\]]")
 
 @mends(
     "ellipsis",
-    r"(?:(?:\.{3,}|…)(?:[ ]\(?[a-z\d][\w ]{1,40}+\)?)?+|\[\.\.\.\]|<\.\.\.>)(?=\s*+(?:[,}\]]|//|/\*|\Z))",
+    r"(?:(?:\.{3,}|…)(?:[ ]\(?(?!\d++\s*+[,\]])[a-z\d][\w ]{1,40}+\)?)?+|\[\.\.\.\]|<\.\.\.>)"
+    r"(?=\s*+(?:[,}\]]|//|/\*|\Z))|\.{3} (?P<one>)(?=-?\d[\d.]*+\s*+[,\]])",
     "kva",
     ".…[<",
     order=8,
@@ -69,6 +70,8 @@ def ellipsis(machine: Machine, match: re.Match[str]) -> bool:
     if machine.state == "v" and machine.inside == "{":
         return False
     start = match.start()
+    if match["one"] is not None and machine.state == "v":
+        return machine.replace("ellipsis", match)
     if machine.comma >= 0:
         machine.unpatch(machine.comma, machine.comma + 1)
         start = machine.comma
@@ -107,7 +110,7 @@ _behind = {
     "k": later(rf"{SPACE}{QUOTED}(?:{MARK})?+{SPACE}:"),
     "c": later(rf"{SPACE}:"),
     "v": later(
-        rf"""{SPACE}["'\[{{]|(?:(?<![<>])|(?<=\n>)|(?<=[|｜]>))"""  # `>18` may be meant, `\n>` quotes it
+        rf"""{SPACE}["'\[{{{TYPESET}]|(?:(?<![<>])|(?<=\n>)|(?<=[|｜]>))"""  # `>18` may be meant, `\n>` quotes it
         rf"(?:(?<![.~-])[ \t]*+|(?<=\.\.|~~|--)|[ \t\n]++|(?=-)){_SCALAR}{_END}"
         rf"|[ \t]*+(?:{_WORD}){_END}"
     ),

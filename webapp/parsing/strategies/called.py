@@ -61,10 +61,10 @@ def written(finder: Finder, match: re.Match[str]) -> int:
 
 
 def _take_list(finder: Finder, start: int) -> int:
-    """A list of calls that has its lines to itself, or stands behind a tag."""
+    """A list of calls that has its lines to itself, or stands behind a tag or a sentence."""
     raw = finder.tracer.raw
     before = line_before(raw, start).strip()
-    if before and before[-1] not in ">]:":
+    if before and before[-1] not in ">]:.!?":
         return finder.reject("called", start, start + 1, "a call in program code")
     at, calls = start + 1, []
     while begin := _opening.match(raw, at, finder.end):
