@@ -90,9 +90,9 @@ def test_a_large_file_is_read_behind_the_page(client: FlaskClient, monkeypatch: 
     assert 'hx-trigger="every 1s"' in answer.text and "Cancel" in answer.text
     job = read(1)
     assert (job["state"], job["result"]["sessions"], job["result"]["turns"]) == ("done", 1, 50)
-    row = client.get("/dumps/jobs/1", headers=PARTIAL).text
+    row = client.get("/tasks/1?row=dump", headers=PARTIAL).text
     assert 'id="dump-1"' in row and "hx-trigger" not in row
-    assert client.get("/dumps/jobs/1").location == "/dumps/1"
+    assert client.get("/tasks/1?row=dump").location == "/dumps/1"
     assert client.get("/dumps").text.count("a.json") == 1
 
 
@@ -143,7 +143,7 @@ def test_a_job_that_another_server_left_is_taken_over(app: Flask, client: FlaskC
 def test_a_job_is_cancelled_from_its_row(client: FlaskClient, monkeypatch: pytest.MonkeyPatch, read: Read) -> None:
     monkeypatch.setattr(uploads, "AT_ONCE", 1)
     send(client, (windlass("s1", entry("hi")), "a.json"))
-    row = client.post("/dumps/jobs/1/cancel", headers=PARTIAL).text
+    row = client.post("/tasks/1/cancel?row=dump", headers=PARTIAL).text
     assert "cancelled" in row and "data-cancel" not in row
     assert read(1)["state"] == "cancelled"
     assert "cancelled" in client.get("/dumps").text

@@ -92,7 +92,7 @@ def test_the_chosen_key_names_the_sessions(
 
 def test_a_held_file_is_discarded(client: FlaskClient) -> None:
     send(client, UNSURE)
-    assert "Cancelled before it was read" in client.post("/dumps/jobs/1/cancel", headers=PARTIAL).text
+    assert "Cancelled before it was read" in client.post("/tasks/1/cancel?row=dump", headers=PARTIAL).text
     assert client.get("/api/jobs/1").json["job"]["state"] == "cancelled"
     assert names(client) == []
 

@@ -96,7 +96,6 @@ def test_pages_follow_one_another(app: Flask, client: FlaskClient, monkeypatch: 
     assert client.get("/tasks?after=2").text.count('<tr id="task-') == 1
 
 
-def test_old_addresses_lead_there(asked: FlaskClient) -> None:
-    for old, new in (("/exports", "/tasks?kind=export"), ("/tasks/3", "/tasks#task-3")):
-        answer = asked.get(old)
-        assert answer.status_code in (302, 303) and answer.headers["Location"] == new
+def test_without_scripts_a_task_is_a_row_of_the_page(asked: FlaskClient) -> None:
+    answer = asked.get("/tasks/3")
+    assert answer.status_code == 303 and answer.headers["Location"] == "/tasks#task-3"

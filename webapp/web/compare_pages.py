@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
-from flask import Blueprint, Response, jsonify, redirect, render_template, request, url_for
-from werkzeug.wrappers import Response as AnyResponse
+from flask import Blueprint, Response, jsonify, render_template, request
 
 from webapp import jsontext
 from webapp.capture import specs
@@ -42,10 +41,8 @@ ORDER = ("both_different", "only_a", "only_b", "undecided", "neither", "both_sam
 
 
 @blueprint.get("/compare")
-def index() -> Response | AnyResponse:
+def index() -> Response:
     """The matrix, and the responses of one of its cells. Selected sessions are compared elsewhere."""
-    if "ids" in request.args:
-        return redirect(url_for("selection.compare", ids=request.args.getlist("ids")))
     filters = list_filters.of_request()
     a, b = _pair()
     live = tasks.page(db.session.connection(), tasks.REPLAY, live=True)  # first: what ends meanwhile is asked again

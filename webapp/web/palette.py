@@ -54,12 +54,9 @@ def found() -> str:
 def _found(text: str) -> Iterator[tuple[str, str, str]]:
     """Kind, name and address."""
     words = text.casefold().split()
-    for endpoint, name in PAGES:
-        if all(word in name.casefold() for word in words):
-            yield "page", name, url_for(endpoint)
-    for name, query in FILTERS:
-        if all(word in name.casefold() for word in words):
-            yield "filter", name, list_filters.with_filters("/sessions", {query: 1})
+    links = [("page", name, url_for(endpoint)) for endpoint, name in PAGES]
+    links += [("filter", name, list_filters.with_filters("/sessions", {query: 1})) for name, query in FILTERS]
+    yield from (link for link in links if all(word in link[1].casefold() for word in words))
     if not text:
         return
     if turn := _TURN.fullmatch(text):

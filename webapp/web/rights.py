@@ -15,8 +15,8 @@ ROUTES = {
     """,
     READ: """
         api_reference.description_api api_reference.show compare.compare_api compare.index compare.show
-        dumps.download dumps.index dumps.show jobs.show jobs.show_api
-        export_jobs.ask export_jobs.file export_jobs.file_api export_jobs.index export_jobs.list_api
+        dumps.download dumps.index dumps.show jobs.show_api
+        export_jobs.ask export_jobs.file export_jobs.file_api export_jobs.list_api
         export_jobs.show export_jobs.show_api exports.index exports.labels_api exports.session_api
         failures.atom failures.index failures.old_index
         failures.show failures_api.detail_api failures_api.list_api failures_api.same_api
@@ -42,7 +42,7 @@ ROUTES = {
     """,
     INGEST: """
         dumps.read_again dumps.upload dumps.upload_api guide.load_examples
-        jobs.cancel jobs.cancel_api jobs.choose_key machine_logs.add mapping_api.read mappings.delete
+        jobs.cancel_api jobs.choose_key machine_logs.add mapping_api.read mappings.delete
         mappings.save playground.save
         traces.export traces.logs traces.metrics
     """,

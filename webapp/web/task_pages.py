@@ -130,7 +130,7 @@ def index() -> str:
 
 @blueprint.get("/tasks/<int:number>")
 def show(number: int) -> str | AnyResponse:
-    """The task's row for htmx; everybody else goes to the page of all."""
+    """The task's row for htmx; everybody else goes to the page where it stands."""
     return _answer(find(number))
 
 
@@ -154,7 +154,14 @@ def cancelled(number: int, kind: str | None = None) -> Task:
 
 
 def _answer(task: Task) -> str | AnyResponse:
-    return part_or_way("tasks/_row.html", url_for("tasks.index", _anchor=f"task-{task.id}"), task=task)
+    """On the page of tasks, or with `row=dump` on that of dumps: as its dump's own row, once that is there for good."""
+    if task.kind != IMPORT or request.args.get("row") != "dump":
+        return part_or_way("tasks/_row.html", url_for("tasks.index", _anchor=f"task-{task.id}"), task=task)
+    if task.live or task.dump_id is None:
+        return part_or_way("dumps/_row.html", url_for("dumps.index"), row=dump_rows.of_job(task))
+    created = (task.result or {}).get("created", True)
+    row = dump_rows.of_dump(dump_store.find(db.session, task.dump_id), created=created)
+    return part_or_way("dumps/_row.html", url_for("dumps.show", ident=task.dump_id), row=row)
 
 
 @blueprint.post("/tasks/<int:number>/cancel")
@@ -172,23 +179,6 @@ def cancel(number: int) -> str | AnyResponse:
 jobs_blueprint = Blueprint("jobs", __name__)
 
 
-@jobs_blueprint.get("/dumps/jobs/<int:number>", endpoint="show")
-def show_job(number: int) -> str | AnyResponse:
-    """The job's row: its dump's own, once that is there for good."""
-    job = find(number, IMPORT)
-    dump = job.dump_id
-    return _answer_job(job, url_for("dumps.index") if dump is None or job.live else url_for("dumps.show", ident=dump))
-
-
-def _answer_job(job: Task, address: str) -> str | AnyResponse:
-    """The job's row for htmx; everybody else goes to `address`."""
-    row = dump_rows.of_job(job)
-    if not job.live and job.dump_id is not None:
-        created = (job.result or {}).get("created", True)
-        row = dump_rows.of_dump(dump_store.find(db.session, job.dump_id), created=created)
-    return part_or_way("dumps/_row.html", address, row=row)
-
-
 @jobs_blueprint.post("/dumps/jobs/<int:number>/sessions")
 def choose_key(number: int) -> str | AnyResponse:
     """Let a held job be read with the session key that was chosen: `other`, typed, before `key`."""
@@ -196,12 +186,7 @@ def choose_key(number: int) -> str | AnyResponse:
     db.session.rollback()
     key = request.form.get("other", "").strip() or request.form.get("key", "").strip()
     imports.release(db.engine, number, {OPTION: key} if key else None)
-    return _answer_job(find(number, IMPORT), url_for("dumps.index"))
-
-
-@jobs_blueprint.post("/dumps/jobs/<int:number>/cancel", endpoint="cancel")
-def cancel_job(number: int) -> str | AnyResponse:
-    return _answer_job(cancelled(number, IMPORT), url_for("dumps.index"))
+    return _answer(find(number, IMPORT))
 
 
 @jobs_blueprint.get("/api/jobs/<int:number>")

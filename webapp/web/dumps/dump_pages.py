@@ -14,7 +14,7 @@ from webapp.dumps.reading import known_formats
 from webapp.dumps.session_keys import NAMES, OPTION
 from webapp.extensions import db, wake
 from webapp.parsing import profiles
-from webapp.parsing.words import called, counted
+from webapp.parsing.words import counted
 from webapp.store import append, saved, tasks
 from webapp.store.accounts import accounts
 from webapp.store.db.dialect import clock
@@ -90,8 +90,9 @@ def upload() -> AnyResponse | tuple[str, int]:
         return redirect(url_for("mappings.make", dump=rows[0].dump))
     if status != 200:
         return _list([row for row in rows if row.code]), status
-    for name, result in results:
-        flash(summary(name, result))
+    for row in rows:
+        words = f"{row.tag[0]}." if row.job else f"{counted(row.sessions, 'session')} ingested."
+        flash(f"{row.filename}: {row.outcome or words}")
     return redirect(url_for("dumps.index"))
 
 
@@ -109,21 +110,8 @@ def _row(name: str, result: Taken) -> dump_rows.DumpRow:
         dump = store.find(db.session, result.dump) if result.dump is not None else None
         return dump_rows.of_refused(result, dump)
     if isinstance(result, IngestResult):
-        return dump_rows.of_dump(result.dump, created=result.created)
+        return dump_rows.of_dump(result.dump, created=result.created, changed=result.changed)
     return dump_rows.of_job(tasks.find(db.session.connection(), result))
-
-
-def summary(name: str, result: Taken) -> str:
-    """`ui_run.json: 1 session ingested`, that nothing in it was new, or that it is being read."""
-    if isinstance(result, RefusedUpload):
-        return f"{name}: {result.error['message']}"
-    if not isinstance(result, IngestResult):
-        return f"{name}: received, and being read."
-    if result.changed:
-        return f"{name}: already here; {result.changed:,} of its sessions now read by {called(result.dump.home or '')}."
-    if not result.created:
-        return f"{name}: already here, nothing changed."
-    return f"{name}: {counted(len(result.sessions), 'session')} ingested."
 
 
 @blueprint.get("/dumps/<ident>")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from webapp.parsing.words import called, counted
 from webapp.store.models import Dump, Task
 from webapp.store.tasks import HELD
 
@@ -102,8 +103,9 @@ class DumpRow:
         return self.dump is not None and self.code == "unknown_format" and "not JSON" not in (self.error or "")
 
 
-def of_dump(dump: Dump, *, created: bool = True) -> DumpRow:
-    """`created` is False where it, or everything in it, was here before it came."""
+def of_dump(dump: Dump, *, created: bool = True, changed: int = 0) -> DumpRow:
+    """`created` is False where it, or everything in it, was here before; `changed` sessions have another parser now."""
+    outcome = f"{counted(changed, 'session')} now read by {called(dump.home or '')}" if changed else "nothing changed"
     return DumpRow(
         f"dump-{dump.id}",
         dump.filename,
@@ -114,7 +116,7 @@ def of_dump(dump: Dump, *, created: bool = True) -> DumpRow:
         dump.session_count,
         dump.turn_count,
         dump=dump.id,
-        outcome=None if created else "Already imported; nothing changed.",
+        outcome=None if created else f"Already imported; {outcome}.",
         problems=dump.problems,
         problem_count=dump.problem_count,
         links=dump.sessions,
