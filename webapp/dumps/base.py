@@ -141,8 +141,7 @@ class Format:
 
     def about(self, entry: dict[str, Any]) -> dict[str, Any]:
         """When an entry was written, for its turns that do not say it."""
-        when = first_moment(entry, *self.times)
-        return {"sent_at": when} if when else {}
+        return {"sent_at": first_moment(entry, *self.times)}
 
     def side(self, turn: Turn, conversation: Any) -> Side | None:
         """What the turn, of the entry read last, may be a twin of, where its logger writes things twice."""
@@ -215,9 +214,8 @@ _ASKING = ("prompt", "tool_result")
 
 def _capped(turns: list[Turn]) -> list[Turn]:
     """An answer that has exactly as many tokens as it may have was cut, whatever else the log says of it."""
-    caps = [turn.declared.get("max_tokens") for turn in turns if turn.tokens_out and turn.declared]
-    spent = [turn.tokens_out for turn in turns if turn.tokens_out and turn.declared]
-    if not caps or caps[0] != spent[0]:
+    spent = next((turn for turn in turns if turn.tokens_out and turn.declared), None)
+    if spent is None or (spent.declared or {}).get("max_tokens") != spent.tokens_out:
         return turns
     return [
         changed(turn, stop=Stop("length", turn.stop.said))

@@ -250,8 +250,7 @@ class Declared(Format):
         times = (moment(at(entry, path)[0]) for path in self.spec.get("times", ()))
         parent = at(entry, self.spec.get("parent"))[0]
         parent = id_hex(parent, 8) if "hex" in self.spec else id_text(parent)
-        about = {"sent_at": next(filter(None, times), None), "parent": parent}
-        return {key: value for key, value in about.items() if value is not None}
+        return {"sent_at": next(filter(None, times), None), "parent": parent}
 
     def read_entry(self, entry: dict[str, Any], conversation: Declaring) -> list[Turn]:
         spec = self.spec

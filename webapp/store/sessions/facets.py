@@ -132,7 +132,7 @@ def _values(
     stored_names = {stored_name(name, view.filters.under): name for name in names}
     values: dict[str, dict[str, int]] = {name: {} for name in names}
     for name, value, count, _ in sums(db, view, list(stored_names), without, few=few):
-        if value:  # no strategy won
+        if value:  # a name may be empty
             values[stored_names[name]][value] = count
     return values
 

@@ -133,7 +133,8 @@ class Facets:
         profile, verdict = parse_digest.profile, parse_digest.verdict
         for name in (profile, HOME) if profile == self.home else (profile,):
             self.add(f"verdict {name}", verdict)
-            self.add(f"strategy {name}", parse_digest.strategy)
+            if parse_digest.strategy:
+                self.add(f"strategy {name}", parse_digest.strategy)
             for repair in parse_digest.repairs:
                 self.add(f"repair {name}", repair)
         if profile == OURS and self.home == UNKNOWN:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import InitVar, dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -35,20 +35,18 @@ class Answers:
         self._holder = Holder(tools)
         self._open: list[PlacedTurn] = []
 
-    def add(self, placed: PlacedTurn) -> Iterator[tuple[PlacedTurn, Contract | None]]:
+    def add(self, placed: PlacedTurn) -> list[tuple[PlacedTurn, Contract | None]]:
         """Take the next turn; those of the entry before it, where it begins another and repeats nothing of this one."""
         is_new = placed.original is None and self._open and self._open[0].turn.entry != placed.turn.entry
-        if is_new or len(self._open) >= _MOST_TOGETHER:
-            yield from self.rest()
+        given = self.rest() if is_new or len(self._open) >= _MOST_TOGETHER else []
         self._open.append(placed)
+        return given
 
-    def rest(self) -> Iterator[tuple[PlacedTurn, Contract | None]]:
+    def rest(self) -> list[tuple[PlacedTurn, Contract | None]]:
         """The turns that were not given yet."""
         turns, self._open = self._open, []
-        new = [placed.turn for placed in turns if placed.original is None]
-        contracts = iter(self._holder.answer(new))
-        for placed in turns:
-            yield placed, next(contracts) if placed.original is None else None
+        contracts = iter(self._holder.answer([placed.turn for placed in turns if placed.original is None]))
+        return [(placed, next(contracts) if placed.original is None else None) for placed in turns]
 
 
 @dataclass(slots=True)
@@ -125,7 +123,7 @@ class SessionState:
 
     def _home_trace(self, placed: PlacedTurn) -> Trace | None:
         """None where home is unknown or was not run."""
-        return next((trace for trace in placed.traces if trace.profile == self.home), None)
+        return placed.traces[0] if placed.traces and placed.traces[0].profile == self.home else None
 
     def _count(self, placed: PlacedTurn) -> None:
         turn = placed.turn
