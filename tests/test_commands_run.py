@@ -49,7 +49,7 @@ TO_END = {
     "home undo": ["1"],
     "label": ["a/b", "0", "missed"],
     "label export": ["--format", "jsonl"],
-    "label import": ["labels.jsonl"],
+    "label import": ["labels.json"],
     "minimal": ["response.txt"],
     "prune": ["--older-than", "90d", "--dry-run"],
     "user add": ["bob"],
@@ -167,7 +167,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, migrated: Path) -> Path:
     """A project as the documents speak of it: a dump that is read, a label, a change of parser, parsers of its own."""
     made = common_folder(tmp_path_factory) / "shown"
     with locked(made):
-        if not (made / "labels.jsonl").exists():
+        if not (made / "labels.json").exists():
             fill(made, migrated)
     return made
 
@@ -198,7 +198,7 @@ def fill(made: Path, migrated: Path) -> None:
         assert done.exit_code == 0, (words, done.output)
     cases = [{**json.loads(line), "split": "test"} for line in run(made, EXPORT).stdout.splitlines()]
     (made / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
-    (made / "labels.jsonl").write_text(run(made, ["label", "list", "--jsonl"]).stdout)
+    (made / "labels.json").write_text(run(made, ["label", "list", "--json"]).stdout)
 
 
 def run(folder: Path, words: list[str], **environment: str) -> Result:

@@ -65,14 +65,13 @@ def test_a_list_of_many(run: Run, tmp_path: Path) -> None:
 def test_labels_are_taken_back(run: Run, tmp_path: Path) -> None:
     run("label", "put", "list", "1", "missed", "--expected", "[1]", "--author", "ann")
     run("label", "put", "list", "1", "wrong", "--author", "bob")
-    lines = run("label", "list", "--jsonl").stdout
     as_list = run("label", "list", "--json").stdout
     file = tmp_path / "labels.jsonl"
-    file.write_text(lines)
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in json.loads(as_list)))
     other = runner(tmp_path / "other")
     other("ingest", str(dump(tmp_path / "a.json", "list", "{}", BROKEN)))
     assert other("label", "import", str(file)).stdout == "2 new, 0 changed, 0 as they were\n"
-    assert other("label", "list", "--jsonl").stdout == lines
+    assert other("label", "list", "--json").stdout == as_list
     file.write_text(as_list)
     assert json.loads(other("label", "import", str(file), "--json").stdout)["same"] == 2
 

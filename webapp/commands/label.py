@@ -8,7 +8,6 @@ from typing import Any, BinaryIO
 from urllib.parse import parse_qsl
 
 import click
-from sqlalchemy import orm
 
 from webapp import jsontext
 from webapp.commands import _arguments, _store, _terminal
@@ -116,27 +115,19 @@ def put(
 
 @command.command("list", short_help="List the labels, the newest first.")
 @click.option("--json", "as_json", is_flag=True, help="Print all labels as one JSON list, for `label import`.")
-@click.option("--jsonl", "as_lines", is_flag=True, help="Print one JSON object a line, for `label import`.")
-def list_(as_json: bool, as_lines: bool) -> None:
-    """List the labels, the newest first; with --json or --jsonl in the order of the responses."""
+def list_(as_json: bool) -> None:
+    """List the labels, the newest first; with --json in the order of the responses."""
+    after: str | None = ""
     with _store.session() as db:
         if as_json:
             _terminal.print_json(list(exporting.label_rows(db)))
-        elif as_lines:
-            for row in exporting.label_rows(db):
-                _terminal.print_json(row)
-        else:
-            _print_lines(db)
-
-
-def _print_lines(db: orm.Session) -> None:
-    after: str | None = ""
-    while after is not None:
-        batch, after = label_list.page(db, after=after or None, limit=500)
-        for line in batch:
-            said = (line.label.judgement, line.label.cause, line.label.note, line.label.author)
-            facts = " · ".join(text for text in said if text)
-            _terminal.put(f"{line.session.external_id} {line.position}: {clipped(facts, 200)}")
+            return
+        while after is not None:
+            batch, after = label_list.page(db, after=after or None, limit=500)
+            for line in batch:
+                said = (line.label.judgement, line.label.cause, line.label.note, line.label.author)
+                facts = " · ".join(text for text in said if text)
+                _terminal.put(f"{line.session.external_id} {line.position}: {clipped(facts, 200)}")
 
 
 @command.command("import", short_help="Import labels from a file.")
