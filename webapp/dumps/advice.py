@@ -121,9 +121,8 @@ def _what_it_is(head: DumpHead) -> str:
         words = "The log is what a program drew in a terminal, boxes and lines: have it log its messages as JSON."
         return f"{words}{looks_like(head)}"
     if head.shape == "text" and is_unnamed_table(head.text) and not looks_like(head):
-        return (
-            "The log is a table whose columns have no names: write them above it, as prompt,response or role,content."
-        )
+        words = "The log is a table whose columns have no names: write them above it, as"
+        return f"{words} prompt,response or role,content."
     if head.shape == "text":
         return f"The log is not JSON: it begins with {head.text.lstrip()[:20]!r}.{looks_like(head)}"
     if head.samples and all(isinstance(sample, list) for sample in head.samples):
@@ -250,7 +249,8 @@ def _tried(mapping: dict[str, str], beginning: bytes, filename: str) -> Tried | 
     if not spoken or 2 * len(spoken) < len(answers) or is_dialogue or is_constant:
         return None
     prompts = {turn.raw.strip() for turn in turns if turn.kind == "prompt" and turn.raw}
-    records = [as_object(turn.source) for turn in turns if turn.kind == "response"]
+    item = ("each",) if "each" in mapping else ()
+    records = [as_object(value_at(turn.source, item)[0]) for turn in turns if turn.kind == "response"]
     path = parse_path(mapping["raw"])
     if any(as_object(value_at(record, path)[0]).keys() & {"status", "headers", "body"} for record in records):
         return None  # what a server answered

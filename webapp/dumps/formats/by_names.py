@@ -49,14 +49,16 @@ class ExchangePairs(Format):
         if head.shape not in ("lines", "array", "object", "parquet"):
             return 0
         best = max(map(_score, head.objects), default=0)
-        fitting = sum(_sides(value) is not None for value in head.objects)  # a call that failed has no response
+        fitting = sum(bool(_every(value)) for value in head.objects)  # a call that failed has no response
         return best if 2 * fitting >= len(head.objects) else 0
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
-        sides = _sides(entry)
-        if sides is None:
+        if not (every := _every(entry)):
             conversation.notes.append("no request with its response is here; kept as an event")
-            return []
+        return [turn for sides in every for turn in self._exchanged(entry, sides, conversation)]
+
+    def _exchanged(self, entry: dict[str, Any], sides: Sides, conversation: Conversation) -> list[Turn]:
+        """The turns of one of an entry's exchanges."""
         holder, response = sides.holder, sides.holder.get(sides.response)
         request = holder[sides.request]
         if isinstance(request, str) and parsed_body(request) is None:  # a prompt is no history that grows
@@ -70,22 +72,28 @@ class ExchangePairs(Format):
         return [filled(turn, model=model) if turn.written_by_model else turn for turn in turns]
 
 
-def _sides(value: dict[str, Any]) -> Sides | None:
-    """The request and the response of an entry, or of the object that it wraps them in."""
-    for holder in (value, *(inner for inner in value.values() if isinstance(inner, dict))):
-        request = next((key for key in _REQUESTS if holder.get(key)), None)
-        response = next((key for key in _RESPONSES if key in holder and key != request), None)
-        if response is None and are_messages(holder.get(request)):
-            response = next((key for key in _BESIDE_MESSAGES if key in holder), None)
-        response = response or ("message" if isinstance(holder.get("message"), dict) else None)
-        if request is not None and (response is not None or holder.get("error")):
-            return Sides(holder, request, response or _RESPONSES[0])
+def _every(value: dict[str, Any]) -> list[Sides]:
+    """Those of an entry, or of each object in it that has them under the keys under which the first has them."""
+    found = [sides for inner in value.values() if isinstance(inner, dict) and (sides := _beside(inner))]
+    own = _beside(value)
+    return [own] if own else [sides for sides in found if sides[1:] == found[0][1:]]
+
+
+def _beside(holder: dict[str, Any]) -> Sides | None:
+    """The request and the response that stand beside each other in an object."""
+    request = next((key for key in _REQUESTS if holder.get(key)), None)
+    response = next((key for key in _RESPONSES if key in holder and key != request), None)
+    if request and response is None and are_messages(holder.get(request)):
+        response = next((key for key in _BESIDE_MESSAGES if key in holder), None)
+    response = response or ("message" if isinstance(holder.get("message"), dict) else None)
+    if request is not None and (response is not None or holder.get("error")):
+        return Sides(holder, request, response or _RESPONSES[0])
     return None
 
 
 def _score(value: dict[str, Any]) -> int:
     """What openai.py reads as it stands is left to it: it knows fewer names, and more of them."""
-    sides = _sides(value)
+    sides = next(iter(_every(value)), None)
     if sides is None or "role" in value or (value.keys() & KEYED and sides.response in ("answer", "result", "output")):
         return 0
     request, response = sides.holder[sides.request], sides.holder.get(sides.response)
@@ -189,7 +197,9 @@ class NamedAnswers(Format):
             for named_text in entry_texts
             for turn in named_turns(named_text, conversation)
         ]
-        conversation.names.update(_place(named) for named in entry_texts if named.side in ("assistant", "call"))
+        conversation.names.update(
+            _place(named) or "tool" for named in entry_texts if named.side in ("assistant", "call")
+        )
         turns = with_usage(turns, entry.get("usage") or entry)
         if isinstance(entry.get("error"), str) and "assistant" not in {named.side for named in entry_texts}:
             turns += failure_turns(entry, "response", conversation)

@@ -19,6 +19,7 @@ _COLUMNS = frozenset(
     ("name", "span_kind", "parent_id", "start_time", "end_time", "status_code", "status_message", "events")
 )
 _CONTEXT = "context."
+_LISTS = ("data", "spans")
 _SESSIONS = ("attributes.session.id", "context.trace_id", "trace_id")
 
 
@@ -26,12 +27,12 @@ class Phoenix(Otlp):
     shapes = 'Phoenix\'s spans {"span_kind", "context.trace_id", "attributes.…"} one a line, or as Parquet'
 
     def sniff(self, head: DumpHead) -> int:
-        if head.shape == "object" and _is_row(head.first_of("data")):
+        if head.shape == "object" and any(_is_row(head.first_of(key)) for key in _LISTS):
             return 93
         return 93 if head.objects and all(map(_is_row, head.objects)) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        rows = page_entries(source, head, "data")
+        rows = page_entries(source, head, *_LISTS)
         yield from by_time(
             rows, lambda row: first_id(_flat(row), *_SESSIONS) or source.stem, lambda row: row.get("start_time")
         )

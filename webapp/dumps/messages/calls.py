@@ -23,7 +23,7 @@ _STREAMED = "partial_json"
 CAME_OF = ("result", "tool_result")
 """of a tool's message, what it gave, before the keys of what anybody says"""
 _RESULTS = ("result", "output", "observation", "tool_output", "tool_result", "response", "error")
-_NAME = re.compile(r"[\w.:/-]{1,100}")
+_NAME, _OF_CALL = re.compile(r"[\w.:/-]{1,100}"), re.compile(r"tool_|tool[A-Z]|action_")
 _OF_TOOL = re.compile(r"(?:tool|function)[._-]?(?:call[._-]?)?(?:output|result|response)s?", re.I)
 _BY_PROVIDER = ("server_tool_use", "mcp_tool_use", "executable_code")
 _RUN_CODE = {"language", "code"}
@@ -186,7 +186,9 @@ def named_call(value: dict[str, Any], *, is_listed: bool = False) -> tuple[list[
     is_any = tool == "name" and "tool" not in str(value.get("type")) and not is_listed
     known = _NAMED_ARGUMENTS[: 2 if is_any else None]
     given = next((key for key in known if isinstance(opened(value.get(key)), dict)), None)
-    if not tool or given is None or {"properties", "messages"} & opened(value[given]).keys():
+    texts = (key for key in known if tool in TOOLS and _OF_CALL.match(key) and text(value.get(key)))
+    given = given or next(texts, None)
+    if not tool or given is None or {"properties", "messages"} & as_object(opened(value[given])).keys():
         return [], set()
     call = {"id": value.get("id"), "name": value[tool], "arguments": value[given]}
     said = next((key for key in _RESULTS if key != given and value.get(key) is not None), tool)

@@ -180,7 +180,7 @@ def _answers(span: EntrySpan, conversation: Conversation) -> list[Turn]:
 def _places(span: EntrySpan, conversation: Conversation) -> Iterator[list[Turn]]:
     attributes = span.attributes
     for holder in (attributes, *(event for _, event in span.events)):
-        for key in ("gen_ai.output.messages", "gen_ai.completion"):
+        for key in ("gen_ai.output.messages", "gen_ai.completion", "gen_ai.output", "genai.output"):
             yield _written(holder, key, conversation)
         if attributes.first("langfuse.observation.type") in (None, "generation"):  # others are functions around it
             yield _written(holder, "langfuse.observation.output", conversation)
