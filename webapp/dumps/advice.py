@@ -36,7 +36,7 @@ _KINDS = {
 _BINARY = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f\ud800-\udfff]")
 _NO_ANSWER = re.compile(
     r"[0-9a-fA-F-]{16,}|\S+://\S+|[\w./\\-]+\.\w{1,5}|[\d\s:.TZ+/-]+|[^\s{\[']{1,12}|[A-Z]\w{0,20} [A-Z]\w{0,20}"
-    r"|[A-Za-z0-9_.+-]{1,80}={0,2}|[\w.-]+/[\w.-]*(?: [\w.-]+/[\w.-]*)*|/[\w./ -]+"
+    r"|[A-Za-z0-9_.+/-]+={0,2}|[\w.-]+/[\w.-]*(?: [\w.-]+/[\w.-]*)*|/[\w./ -]+"
     r"|(?:@|def |class |import |async def )[\s\S]+|[1-5]\d\d [\w /;=-]{1,60}"
 )
 """hashes, addresses, paths, versions, times, single words, names of two, code, what a server says of a page"""

@@ -209,10 +209,9 @@ def _turns(rule: Rule, entry: dict[str, Any], spec: Spec, role: str | None, conv
         return _printed(at(entry, rule["printed"])[0], conversation)
     if "known" in rule:
         return entry_turns(as_object(at(entry, rule["known"])[0]), conversation)
-    if "request" in rule or "response" in rule:
-        return _exchanged(rule, entry, conversation)
-    if "asked" in rule or "answered" in rule:
-        return _traced(rule, entry, conversation)
+    if rule.keys() & {"request", "response", "asked", "answered"}:
+        conversation.model = about.get("model", conversation.model)
+        return (_exchanged if rule.keys() & {"request", "response"} else _traced)(rule, entry, conversation)
     if "result" in rule:
         return turns_of([result_piece(rule, entry)], "tool", conversation)
     if "error" in rule:
@@ -251,8 +250,6 @@ def _exchanged(rule: Rule, entry: dict[str, Any], conversation: Declaring) -> li
 
 def _traced(rule: Rule, entry: dict[str, Any], conversation: Declaring) -> list[Turn]:
     """A call as a tracer logs it; what it is filled with goes on its answers."""
-    if "model" in rule:
-        conversation.model = text(at(entry, rule["model"])[0])
     question, output = at(entry, rule.get("asked"))[0], at(entry, rule.get("answered"))[0]
     prompts, answers = traced(question, output, conversation, bodies=bool(rule.get("bodies")))
     if not answers:
