@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -49,7 +49,6 @@ class Fold:
     """Prompts and events in a row, out of the way until they are opened; `first` names the fold in a URL."""
 
     rows: tuple[TimelineRow, ...]
-    open: bool
 
     @property
     def first(self) -> int:
@@ -97,7 +96,7 @@ def _bar(waited: float | None) -> int:
     return min(_WIDEST, max(2, round(_WIDEST * math.log(waited / 0.5) / math.log(7200))))
 
 
-def blocks(rows: Iterable[TimelineRow], is_open: Callable[[int], bool]) -> list[dict[str, Any]]:
+def blocks(rows: Iterable[TimelineRow]) -> list[dict[str, Any]]:
     """The rows grouped by phase, in it by call path. An event that names no phase stays where it came.
 
     Of a phase are lanes one after the other, and rows of lanes that ran side by side.
@@ -107,7 +106,7 @@ def blocks(rows: Iterable[TimelineRow], is_open: Callable[[int], bool]) -> list[
     for title, group in groupby(placed_rows, key=lambda placed: placed[0]):
         lanes: list[tuple[Lane, ...]] = []
         for parallel, run in groupby(group, key=lambda placed: placed[1] is not None and placed[0] != ""):
-            lanes += _side_by_side([(place[1], place[2]) for place in run], parallel, is_open)
+            lanes += _side_by_side([(place[1], place[2]) for place in run], parallel)
         result.append({"title": title, "rows_of_lanes": lanes})
     return result
 
@@ -122,29 +121,24 @@ def places(turns: Iterable[TurnLine]) -> Iterator[tuple[str, int | None]]:
         yield title, sounding
 
 
-def _side_by_side(
-    run: list[tuple[int | None, TimelineRow]], parallel: bool, is_open: Callable[[int], bool]
-) -> Iterator[tuple[Lane, ...]]:
+def _side_by_side(run: list[tuple[int | None, TimelineRow]], parallel: bool) -> Iterator[tuple[Lane, ...]]:
     """Lanes beside one another where a phase ran several call paths; else one after the other, in order."""
     by_sounding: dict[int | None, list[TimelineRow]] = {}
     for sounding, row in run:
         by_sounding.setdefault(sounding, []).append(row)
     if parallel and len(by_sounding) > 1:
-        yield tuple(_lane(f"call path {name}", lane, is_open, side=True) for name, lane in by_sounding.items())
+        yield tuple(_lane(f"call path {name}", lane, side=True) for name, lane in by_sounding.items())
         return
     for sounding, group in groupby(run, key=lambda pair: pair[0]):
         name = "" if sounding is None else f"call path {sounding}"
-        yield (_lane(name, [row for _, row in group], is_open),)
+        yield (_lane(name, [row for _, row in group]),)
 
 
-def _lane(name: str, lane: Sequence[TimelineRow], is_open: Callable[[int], bool], *, side: bool = False) -> Lane:
+def _lane(name: str, lane: Sequence[TimelineRow], *, side: bool = False) -> Lane:
     items: list[TimelineRow | Fold] = []
     for foldable, group in groupby(lane, key=lambda row: row.foldable):
         run = tuple(group)
-        if foldable:
-            items.append(Fold(run, is_open(run[0].turn.position)))
-        else:
-            items += run
+        items += [Fold(run)] if foldable else run
     return Lane(name, tuple(items), sum(row.turn.failed for row in lane), side)
 
 
@@ -212,7 +206,7 @@ def window(
         "step": STEP,
         "asked": query,
         "kept": _kept(query),
-        "blocks": blocks(timeline_rows, query.is_open),
+        "blocks": blocks(timeline_rows),
         "matrices": matrices(lines),
     }
 

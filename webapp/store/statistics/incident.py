@@ -16,7 +16,7 @@ from sqlalchemy import orm
 from webapp.store.db.dialect import unindexed
 from webapp.store.db.ids import moment
 from webapp.store.models import FacetValue, FailedResponse, Session, SessionFacet
-from webapp.store.rates import Rate, rate
+from webapp.store.rates import Rate, share
 from webapp.store.sessions import sessions
 from webapp.store.sessions.facets import of_sessions
 from webapp.store.sessions.filters import HOME, Filters
@@ -161,19 +161,12 @@ def _change(
     free = len(before) + len(after) - 2
     chance = min(1.0, places * _tail(max(0.0, 2 * gain / together), free))
     since = next((sample.first_failed for sample in after if sample.first_failed is not None), after[0].at)
-    was, now = _thinned(before, together), _thinned(after, together)
+    was, now = (share((sample.failed, sample.responses) for sample in part) for part in (before, after))
     return Change(model, since if _more(was, now) > 0 else after[0].at, was, now, is_new, chance)
 
 
 def _more(was: Rate, now: Rate) -> float:
     return (now.share or 0) - (was.share or 0)
-
-
-def _thinned(samples: Sequence[Point], together: float) -> Rate:
-    """The rate of these, with the interval that so many fewer independent responses have."""
-    of, count = _total(samples)
-    thin = rate("", round(count / together), max(1, round(of / together)))
-    return replace(rate("", count, of), low=thin.low, high=thin.high)
 
 
 def _together(*parts: Sequence[Point]) -> float:
@@ -266,9 +259,9 @@ def _samples(db: orm.Session, filters: Filters, by: str) -> tuple[dict[str, list
 def _of_models(db: orm.Session, filters: Filters, here: Ids) -> dict[int, dict[str, int]]:
     """How many responses, but for those not run, each session has of each model, or of the one that is asked for."""
     responses: dict[int, dict[str, int]] = defaultdict(dict)
-    for session_id, model, count in of_sessions(db, here, *(f"model {OURS} {verdict}" for verdict in VERDICTS)):
-        if filters.model in (None, model):
-            responses[session_id][model] = count
+    ours = [f"model {OURS} {verdict}" for verdict in VERDICTS]
+    for session_id, model, count in of_sessions(db, here, *ours, value=filters.model):
+        responses[session_id][model] = count
     for session_id, model, count in of_sessions(db, here, f"model {HOME} {NOT_RUN}", value=filters.model):
         responses[session_id][model] -= count
     return responses
