@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from webapp.dumps.messages.streams import put_together
-from webapp.dumps.messages.text_streams import guessed_stream
+from webapp.dumps.messages.unknown_streams import guessed_stream
 
 Events = list[Any]
 
@@ -78,5 +78,5 @@ def test_four_times_as_many_events_are_four_times_the_work(
 
 
 def test_each_event_of_a_stream_is_in_the_answer_once() -> None:
-    assert put_together(_hugging_face(2000))["text"] == "".join(f" {number}" for number in range(2000))
+    assert put_together(_hugging_face(2000))["message"]["content"] == "".join(f" {number}" for number in range(2000))
     assert guessed_stream(_unknown(2000)) == ("delta", "".join(f" {number}" for number in range(2000)))

@@ -19,7 +19,7 @@ from webapp.dumps.decoding import json_or_none
 from webapp.dumps.first_look import look
 from webapp.dumps.messages.langchain import SERVED, is_message, served_messages
 from webapp.dumps.messages.printed import printed_records
-from webapp.dumps.messages.streams import is_event, wrapped_event
+from webapp.dumps.messages.stream_kinds import is_event, wrapped_event
 from webapp.dumps.records import Problem
 from webapp.dumps.source import BLOCK, CHUNK, HEAD, NO_RECORD, TAR, TAR_AT, ZIPS, DumpHead, Source
 from webapp.dumps.values import UNNAMED, are_samples, in_turn, is_text_pair, names_in

@@ -13,7 +13,7 @@ from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.decoding import Damage, Decoder
 from webapp.dumps.documents import entries_of
-from webapp.dumps.messages.chat_streams import add, settled
+from webapp.dumps.messages.streams import put_together
 from webapp.dumps.messages.turns import with_usage
 from webapp.dumps.records import Entries, Entry, Problem, Turn
 from webapp.dumps.sessions import microseconds, spilled
@@ -174,7 +174,7 @@ _WHOLE = (f"{_MESSAGE}completed", f"{_MESSAGE}incomplete")
 
 def _whole_messages(events: Iterable[Entry | Problem]) -> Iterator[Entry | Problem]:
     """The events; behind the last the messages that began and did not end, as far as they came, each a problem."""
-    begun: dict[str, tuple[str, dict[str, Any]]] = {}
+    begun: dict[str, tuple[str, dict[str, Any], list[Any]]] = {}
     for event in events:
         yield event
         if isinstance(event, Problem):
@@ -185,21 +185,12 @@ def _whole_messages(events: Iterable[Entry | Problem]) -> Iterator[Entry | Probl
         if name in _WHOLE:
             begun.pop(ident, None)
         elif name.startswith(_MESSAGE):
-            place, message = begun.setdefault(ident, (at, {"role": "assistant", "content": {}}))
-            begun[ident] = (place, _grown(message, data))
-    for place, message in begun.values():
-        message["content"] = list(message["content"].values())
-        yield place, {"event": _WHOLE[1], "data": settled({**message, "object": "thread.message"})}
+            _, message, deltas = begun.setdefault(ident, (at, {"role": "assistant"}, []))
+            if isinstance(data.get("delta"), dict):
+                deltas.append(data)
+            else:
+                message.update(data)
+    for place, message, deltas in begun.values():
+        content = as_object(put_together(deltas)).get("content", [])
+        yield place, {"event": _WHOLE[1], "data": {**message, "content": content, "object": "thread.message"}}
         yield Problem(place, "the stream ends within this message; what came of it was read")
-
-
-def _grown(message: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
-    delta = data.get("delta")
-    if not isinstance(delta, dict):
-        return {**data, "content": message["content"]}
-    for number, part in enumerate(as_list(delta.get("content"))):
-        inner = as_object(part)
-        thread_text = as_object(inner.get("text")).get("value")
-        block = message["content"].setdefault(inner.get("index", number), {"type": "text", "text": {}})
-        add(block["text"], "value", thread_text)
-    return message

@@ -9,11 +9,11 @@ from webapp.dumps.base import Conversation, DumpHead, Entry
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.documents import joined_runs
-from webapp.dumps.messages.chat_streams import chat, settled
 from webapp.dumps.messages.exchanges import exchange, logged_message
 from webapp.dumps.messages.langchain import generations_body, is_chunk, is_message, unwrapped
 from webapp.dumps.messages.pieces import content, joined, text_or_json
 from webapp.dumps.messages.printed import unprinted
+from webapp.dumps.messages.streams import put_together
 from webapp.dumps.messages.turns import error_turns, event_turns, result_turns, text_turns
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
@@ -63,9 +63,9 @@ def _of_chunks(chunks: list[Any]) -> dict[str, Any]:
         calls = [{**part, "function": {"name": part.get("name"), "arguments": part.get("args")}} for part in parts]
         delta = {"content": joined(content(value.get("content"))), "tool_calls": calls}
         same.append({"choices": [{"delta": delta}]})
-    said = settled(chat(same))["choices"][0]["message"]
+    said = put_together(same)["choices"][0]["message"]
     whole = {key: inner for key, inner in message.items() if key not in ("tool_call_chunks", "invalid_tool_calls")}
-    calls = said["tool_calls"] or whole.get("tool_calls") or []
+    calls = said.get("tool_calls") or whole.get("tool_calls") or []
     return {**whole, "type": "ai", "content": said.get("content", ""), "tool_calls": calls}
 
 

@@ -10,12 +10,11 @@ from webapp.dumps.base import Conversation, DumpHead, Entries, Entry, Format, Se
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.documents import as_lines, entries_of
-from webapp.dumps.messages.block_streams import are_parts, is_ollama
 from webapp.dumps.messages.exchanges import exchange, or_failure
 from webapp.dumps.messages.http import HttpExchange, http_turns
 from webapp.dumps.messages.pieces import Piece, content, joined, text_or_json
-from webapp.dumps.messages.streams import MOST_STREAM, chunks, is_data_stream, is_event, parsed_body, wrapped_event
-from webapp.dumps.messages.text_streams import are_pieces, guessed_stream, plain_stream
+from webapp.dumps.messages.stream_kinds import is_event, is_of, wrapped_event
+from webapp.dumps.messages.streams import MOST_STREAM, chunks, is_data_stream, parsed_body
 from webapp.dumps.messages.turns import (
     each_with,
     event_turns,
@@ -26,6 +25,7 @@ from webapp.dumps.messages.turns import (
     text_turns,
     turns_of,
 )
+from webapp.dumps.messages.unknown_streams import are_pieces, guessed_stream, plain_stream
 from webapp.dumps.records import MODEL_KINDS, Kind, Problem, Turn
 from webapp.dumps.source import Cut, too_long
 from webapp.dumps.values import as_list, as_object, first_text, id_text, number, text
@@ -62,19 +62,19 @@ class SseText(Format):
             return 0
         objects = head.objects
         if head.shape in ("array", "lines") and objects:
-            if 2 * sum(map(is_event, objects)) > len(objects) or are_parts(objects) or are_pieces(objects):
+            if 2 * sum(map(is_event, objects)) > len(objects) or are_pieces(objects):
                 return 85
             if 3 * sum(map(bool, map(wrapped_event, objects))) > len(objects):
                 return 82
         if head.shape == "array":
-            return 85 if objects and all(map(is_ollama, objects)) else 0
+            return 85 if objects and is_of("ollama", objects) else 0
         if head.shape not in ("lines", "object"):
             return 0
-        chunks = sum(is_ollama(value) or is_event(value) for value in objects)
+        chunks = sum(is_of("ollama", [value]) or is_event(value) for value in objects)
         return 85 if chunks and chunks + sum("error" in value for value in objects) >= len(objects) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        if head.shape == "object" or (head.shape == "array" and all(map(is_ollama, head.objects))):
+        if head.shape == "object" or (head.shape == "array" and is_of("ollama", head.objects)):
             yield SessionEntries(source.stem, entries_of(source, head))  # answers that were not streamed
             return
         with as_lines(source, head) as (recoded, problems):

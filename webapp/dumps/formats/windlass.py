@@ -14,7 +14,7 @@ from webapp.dumps.decoding import json_or_none, opened_literal
 from webapp.dumps.documents import id_problem, with_list
 from webapp.dumps.json_path import at
 from webapp.dumps.linked_turns import LAST_RESPONSE, Side
-from webapp.dumps.messages.chat_streams import or_empty
+from webapp.dumps.messages.assembly import or_empty
 from webapp.dumps.messages.pieces import as_json
 from webapp.dumps.messages.turns import filled
 from webapp.dumps.records import Kind, Problem, Turn, changed

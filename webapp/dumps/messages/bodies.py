@@ -12,7 +12,8 @@ from webapp.dumps.messages.langchain import generations_body, is_message, unwrap
 from webapp.dumps.messages.metadata import stop_of
 from webapp.dumps.messages.pieces import Piece, block, content, pieces, said_item, text_or_json
 from webapp.dumps.messages.printed import is_printed, unprinted
-from webapp.dumps.messages.streams import is_event, put_together
+from webapp.dumps.messages.stream_kinds import is_event
+from webapp.dumps.messages.streams import put_together
 from webapp.dumps.messages.turns import Conversation, message_turns, spent, text_turns, turns_of, with_once
 from webapp.dumps.records import MODEL_KINDS, Stop, Turn, changed, role_of
 from webapp.dumps.values import are_messages, as_list, as_object, first_moment, first_text, text

@@ -14,9 +14,9 @@ from webapp import jsontext
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.json_path import at
 from webapp.dumps.messages.bodies import is_answer, said_or_sent
-from webapp.dumps.messages.chat_streams import is_end
 from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.metadata import asked_at
+from webapp.dumps.messages.stream_kinds import is_end
 from webapp.dumps.messages.streams import MOST_STREAM, answers, chunks, parsed_body
 from webapp.dumps.messages.turns import Conversation, each_filled, each_with
 from webapp.dumps.records import Entries, Problem, Stop, Turn

@@ -9,7 +9,8 @@ from typing import Any, Literal, NamedTuple
 from webapp.dumps.decoding import opened
 from webapp.dumps.messages.bodies import is_answer, is_served
 from webapp.dumps.messages.calls import CALL_LISTS, CAME_OF, TOOLS, as_json, came_of_call, named_call
-from webapp.dumps.messages.streams import in_pieces, is_event
+from webapp.dumps.messages.stream_kinds import is_event
+from webapp.dumps.messages.streams import in_pieces
 from webapp.dumps.values import MODEL_NAMES, WORDS, are_messages, as_object, asks, is_model
 
 Side = Literal["system", "user", "thinking", "assistant", "call", "result"]

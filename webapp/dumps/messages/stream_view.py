@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, pairwise
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from webapp import jsontext
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.messages.chat_streams import number, or_empty
+from webapp.dumps.messages.assembly import named, or_empty
+from webapp.dumps.messages.bodies import answer as turns_of_body
 from webapp.dumps.messages.http import body_of, body_text
-from webapp.dumps.messages.pieces import as_json
-from webapp.dumps.messages.streams import Answer, answers, chunks, is_event, wrapped_event
-from webapp.dumps.values import BINARY, as_list, as_object, text
+from webapp.dumps.messages.stream_kinds import is_event, wrapped_event
+from webapp.dumps.messages.streams import Answer, answers, chunks
+from webapp.dumps.messages.turns import Conversation
+from webapp.dumps.values import BINARY, as_list, as_object
 
 RULES = {
     "by_index": "one call an index, its names and arguments added up",
@@ -41,7 +44,7 @@ def _readings(answer: Answer, raw: str) -> dict[str, Reading]:
     Nothing of other streams: of those there is one way to read them.
     """
     choices = as_list(as_object(answer.body).get("choices"))
-    choice = next((at for at, choice in enumerate(choices) if _says(choice, raw)), 0)
+    choice = next((at for at, choice in enumerate(choices) if _says({"choices": [choice]}, raw)), 0)
     deltas = list(_deltas(answer.events, choice))
     if choice >= len(choices) or not deltas:
         return {}
@@ -49,6 +52,7 @@ def _readings(answer: Answer, raw: str) -> dict[str, Reading]:
     text = "".join(or_empty(delta.get("content")) for delta in deltas)
     text = ours.text if any(isinstance(delta.get("content"), list) for delta in deltas) else text
     pieces = [as_object(call) for delta in deltas for call in as_list(delta.get("tool_calls"))]
+    pieces += [{"function": delta["function_call"]} for delta in deltas if delta.get("function_call")]
     by_rule = {rule: Reading(text, tuple(_calls(pieces, rule))) for rule in RULES}
     return {rule: reading for rule, reading in by_rule.items() if reading != ours}
 
@@ -58,7 +62,8 @@ def _deltas(events: Iterable[dict[str, Any]], choice: int) -> Iterable[dict[str,
     order: dict[Any, int] = {}
     for event in events:
         for item in map(as_object, as_list(event.get("choices"))):
-            if isinstance(delta := item.get("delta"), dict) and order.setdefault(number(item), len(order)) == choice:
+            delta, name = item.get("delta"), named(item, "index")
+            if isinstance(delta, dict) and order.setdefault(name, len(order)) == choice:
                 yield delta
 
 
@@ -87,14 +92,6 @@ def _calls(pieces: list[dict[str, Any]], rule: str) -> Iterable[Call]:
 MOST = 4 * 1024 * 1024
 """code points of a stream"""
 _DEEPEST = 12
-_ADDING = (
-    *("content", "text", "arguments", "partial_json", "delta", "input", "thinking", "reasoning_content", "reasoning"),
-    *("refusal", "inputTextDelta", "response", "v"),
-)
-"""keys under which chunks have what they add"""
-_WHERE = ("index", "output_index", "content_index", "contentBlockIndex", "item_id", "toolCallId", "messageId")
-"""… and those that say to what"""
-_OBJECTS = ("arguments", "args", "input")
 
 
 class Chunk(NamedTuple):
@@ -118,8 +115,7 @@ def stream_view(entry: Any, raw: str) -> StreamView | None:
         for answer in answers(events):
             if (len(answer.events) > 1 or is_event(answer.events[0])) and _says(answer.body, raw):
                 pieces = (texts[place].strip() for place in answer.places)
-                adds = ("".join(dict.fromkeys(piece for _, piece in _added(event))) for event in answer.events)
-                rows = zip(pieces, adds, _spans(answer, raw), strict=True)
+                rows = zip(pieces, _adds(answer), _spans(answer, raw), strict=True)
                 return StreamView([Chunk(*row) for row in rows], _readings(answer, raw))
     return None
 
@@ -143,56 +139,35 @@ def _streams(value: Any, depth: int) -> Iterator[tuple[list[str], list[Any]]]:
             yield from _streams(inner, depth - 1)
 
 
-def _says(body: Any, raw: str, key: str = "", depth: int = _DEEPEST) -> bool:
-    """Whether a body holds the text, beside what was thought in it, or has it as the arguments of a call."""
-    if isinstance(body, str):
-        written, wanted = body.strip(), raw.strip()
-        return bool(wanted) and (written == wanted or ("</think" in written and written.endswith(wanted)))
-    if not isinstance(body, list | dict) or depth == 0:
-        return False
-    if isinstance(body, dict) and key in _OBJECTS and as_json(body) == raw:
-        return True
-    if isinstance(body, list) and _joined(body, raw.strip()):
-        return True
-    pairs = body.items() if isinstance(body, dict) else ((key, inner) for inner in body)
-    return any(_says(inner, raw, name, depth - 1) for name, inner in pairs)
+def _says(body: Any, raw: str) -> bool:
+    """Whether a turn of a body is this text, beside what was thought in it, or has it as the arguments of a call."""
+    said = [(turn.raw or "").strip() for turn in turns_of_body(body, Conversation())]
+    wanted = raw.strip()
+    return any(written == wanted or ("</think" in written and written.endswith(wanted)) for written in said if wanted)
 
 
-def _joined(blocks: list[Any], whole: str) -> bool:
-    """Whether texts of several blocks, one behind the other, come to it: adjacent ones are one turn."""
-    texts = [written for block in blocks if (written := text(as_object(block).get("text")))]
-    ends = tuple(written.strip() for written in texts)
-    return len(texts) > 1 and whole in "".join(texts) and whole.startswith(ends) and whole.endswith(ends)
-
-
-def _added(
-    value: Any, where: tuple[Any, ...] = (), key: str = "", depth: int = _DEEPEST
-) -> Iterator[tuple[tuple[Any, ...], str]]:
-    """What an event adds, each piece with the place that it belongs to."""
-    if isinstance(value, str) and value and key in _ADDING:
-        yield (*where, key), value
-    elif isinstance(value, list | dict) and depth > 0:
-        if isinstance(value, dict):
-            where = (*where, *(value[name] for name in _WHERE if isinstance(value.get(name), int | str)))
-        pairs = value.items() if isinstance(value, dict) else ((key, inner) for inner in value)
-        for name, inner in pairs:
-            yield from _added(inner, where, name, depth - 1)
+def _adds(answer: Answer) -> list[str]:
+    """What each event adds."""
+    adds = [""] * len(answer.events)
+    for pieces in answer.pieces:
+        for number, piece in pieces.added:
+            adds[number] += piece
+    return adds
 
 
 def _spans(answer: Answer, raw: str) -> list[tuple[int, int] | None]:
-    """Of each event the characters of `raw` that it adds, where the pieces of one place come to it, or of one key."""
+    """Of each event the characters of `raw` that it adds: to a text that grew, or to several of one key in a row."""
     spans: list[tuple[int, int] | None] = [None] * len(answer.events)
-    for begins_at in (0, -1):  # of the place: all of it, or its key alone
-        pieces: dict[Any, list[tuple[int, str]]] = {}
-        for at, event in enumerate(answer.events):
-            for where, piece in _added(event):
-                pieces.setdefault(where[begins_at:], []).append((at, piece))
-        wholes = {where: "".join(piece for _, piece in listed) for where, listed in pieces.items()}
-        if holding := [where for where, whole in wholes.items() if raw in whole]:
-            where = max(holding, key=lambda where: len(pieces[where]))
-            ends = accumulate((len(piece) for _, piece in pieces[where]), initial=-wholes[where].index(raw))
-            for (at, _), (low, high) in zip(pieces[where], pairwise(ends), strict=True):
-                if high > 0 and low < len(raw):
-                    spans[at] = (spans[at] or (max(low, 0),))[0], min(high, len(raw))
-            break
+    by_key: dict[str, list[tuple[int, str]]] = {}
+    for pieces in answer.pieces:
+        by_key.setdefault(pieces.key, []).extend(pieces.added)
+    in_a_row = (sorted(added, key=itemgetter(0)) for added in by_key.values())
+    for added in (*(pieces.added for pieces in answer.pieces), *in_a_row):
+        if (begins := "".join(piece for _, piece in added).find(raw)) < 0:
+            continue
+        ends = accumulate((len(piece) for _, piece in added), initial=-begins)
+        for (number, _), (low, high) in zip(added, pairwise(ends), strict=True):
+            if high > 0 and low < len(raw):
+                spans[number] = (spans[number] or (max(low, 0),))[0], min(high, len(raw))
+        break
     return spans

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 import re
-from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from webapp.dumps.decoding import Damage, Decoder, json_or_none
-from webapp.dumps.messages import block_streams, chat_streams, text_streams
-from webapp.dumps.messages.chat_streams import is_end
-from webapp.dumps.values import as_object, id_text
+from webapp.dumps.json_path import at, holds
+from webapp.dumps.messages.assembly import Growing, Pieces, named, rows, settled
+from webapp.dumps.messages.stream_kinds import STREAMS, Stream, bare, each_answer, is_event, stream_of, wrapped_event
+from webapp.dumps.values import as_list, as_object, first_text, id_text
 
 _OBJECT = re.compile(r'\{\s*"')
-_ANTHROPIC = ("message_start", "content_block_start", "content_block_delta")
-_BARE_EVENTS = ("ping", "message_stop")
-_NAMED_EVENTS = (*_ANTHROPIC, "content_block_stop", "message_delta", *_BARE_EVENTS)
-_HELD = ("text", "input_json", "thinking", "signature", "citation")
-"""what the helpers of Anthropic's SDK add among its events: how far a block has come"""
-_MOST_BESIDE = 12
 _BEHIND = 64 * 1024
 """characters: the line of an error is counted from the beginning of the text that is decoded"""
 MOST_STREAM = 16 * 1024 * 1024
@@ -30,11 +21,15 @@ MOST_STREAM = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer of a stream: the body that its events say, and those events with their places, counted from 0."""
+    """One answer of a stream: the body that its events say, and those events with their places, counted from 0.
+
+    `pieces` are the texts that grew, as far as the body does not only repeat what its last event says.
+    """
 
     body: Any
     places: list[int]
     events: list[dict[str, Any]]
+    pieces: list[Pieces]
 
 
 def assembled(body: str) -> Any:
@@ -95,7 +90,7 @@ def data_stream(body: str) -> list[tuple[str, dict[str, Any]]]:
         elif letter == "3":
             events.append((line[0], {"type": "error", "error": value}))
         elif letter == "9" and isinstance(value, dict):
-            events.append((line[0], {"type": "tool-input-available", **value, "input": value.get("args")}))
+            events.append((line[0], {"type": "tool-input-available", **value}))
         elif letter == "f":  # a step begins, and with it another text
             events.append((line[0], {"type": "text-start"}))
         elif letter in ("d", "e") and isinstance(value, dict):
@@ -116,80 +111,84 @@ def in_pieces(value: list[Any]) -> Any:
     return put_together(chunks) if len(chunks) == len(value) > 1 else None
 
 
+_ROWS = {stream.name: (rows(stream.rows), rows(stream.of_each)) for stream in STREAMS}
+
+
 def answers(events: list[Any]) -> list[Answer]:
     """Each answer that a stream's events say; none where no provider's stream is known that looks like this."""
     places = [place for place, event in enumerate(events) if isinstance(event, dict)]
-    parts = [_bare(events[place]) for place in places]
-    dialect = next((dialect_ for dialect_ in _DIALECTS if any(map(dialect_.fits, parts))), None)
-    if dialect is None:
+    parts = [bare(events[place]) for place in places]
+    stream = stream_of(parts)
+    if stream is None:
         inner = [wrapped_event(part) for part in parts]
         joined = answers(inner) if any(inner) else []
         return [replace(answer, places=[places[place] for place in answer.places]) for answer in joined]
-    groups = [([parts[at] for at in of_one], [places[at] for at in of_one]) for of_one in _each_answer(parts, dialect)]
-    return [Answer(chat_streams.settled(dialect.make(of_one)), at, of_one) for of_one, at in groups]
+    joined = []
+    for of_one in each_answer(parts, stream):
+        body, pieces = _made(stream, [parts[place] for place in of_one])
+        joined.append(Answer(body, [places[place] for place in of_one], [parts[place] for place in of_one], pieces))
+    return joined
 
 
-def is_event(value: Any) -> bool:
-    """Whether this is an event of a provider's stream, and can be nothing else."""
-    if not isinstance(value, dict):
-        return False
-    event, kind = _bare(value), str(value.get("type"))
-    if value.get("object") in ("chat.completion.chunk", "text_completion.chunk") or chat_streams.is_older_cohere(value):
-        return True
-    if event is not value or any(fits(value) for fits in _SURE):
-        return True
-    if kind.startswith("response."):
-        return "sequence_number" in value or bool(value.keys() & {"response", "item", "delta", "part", "text"})
-    if (kind in _HELD and "snapshot" in value) or chat_streams.is_cohere(value):
-        return True
-    return kind in _NAMED_EVENTS and bool(value.keys() & {"message", "index", "delta"} or kind in _BARE_EVENTS)
+def _made(stream: Stream, events: list[dict[str, Any]]) -> tuple[Any, list[Pieces]]:
+    """The body that the events of one answer say, and the texts that grew in it."""
+    if stream.name == "adk":  # its messages, without those of which a whole one follows
+        return [event["content"] for event in events if event.get("content") and not event.get("partial")], []
+    if stream.name == "chatgpt":
+        return _chatgpt(events)
+    of_event, of_choice = _ROWS[stream.name]
+    growing = Growing(("each" if stream.grows else "last") if stream.text else "")
+    for number, event in enumerate(events):
+        growing.number = number
+        if stream.anew and holds(event, stream.anew):
+            growing.begun[named(event, stream.named)] += 1
+        growing.take(event, of_event)
+        for choice in as_list(at(event, stream.each)[0]):
+            growing.take(as_object(choice), of_choice)
+    said, about = settled(growing.grown), growing.about
+    said = {key: inner for key, inner in said.items() if not (stream.whole and about.get(key))}
+    about |= {"object": about["object"].removesuffix(".chunk")} if isinstance(about.get("object"), str) else {}
+    return {**stream.body, **about, **said}, growing.pieces
 
 
-_SURE = (block_streams.is_bedrock, block_streams.is_agui, text_streams.is_interaction)
+_TEXTS = ("/message/content/parts/", "/message/content/text")
 
 
-def wrapped_event(value: Any) -> Any:
-    """The event that an entry of a log holds beside when it came; None where it holds none."""
-    members = value.values() if isinstance(value, dict) and len(value) <= _MOST_BESIDE else ()
-    return next((inner for inner in members if is_event(inner)), None)
+def _chatgpt(events: list[dict[str, Any]]) -> tuple[dict[str, Any], list[Pieces]]:
+    """What the assistant said on ChatGPT's site, in messages in the order in which they began, and patches of these."""
+    said: dict[str, Any] = {"whole": {"author": {"role": "assistant"}}}  # of which only the rest may come
+    messages = {"": said}
+    growing, place = Growing(), ""
+    for growing.number, event in enumerate(events):
+        whole = as_object(event.get("v")).get("message") or event.get("message")
+        if isinstance(whole, dict):
+            place, content = "", as_object(whole.get("content"))
+            said = messages[id_text(whole.get("id")) or ""] = {"whole": whole}
+            for written in (*as_list(content.get("parts")), content.get("text")):
+                growing.add(said, "text", written if isinstance(written, str) else "")
+            continue
+        for delta in map(as_object, as_list(event.get("v")) if event.get("o") == "patch" else [event]):
+            place = first_text(delta, "p") or place  # where the last one did if it does not say where
+            if isinstance(delta.get("v"), str) and place.startswith(_TEXTS):
+                if delta.get("o") == "replace":
+                    said.pop("text", None)
+                growing.add(said, "text", delta["v"])
+    wholes = [(message["whole"], str(message.get("text", ""))) for message in messages.values()]
+    model = next((slug for whole, _ in wholes if (slug := first_text(whole.get("metadata"), "model_slug"))), None)
+    choices = [{"message": _message(whole, written)} for whole, written in wholes if written and _is_answer(whole)]
+    return {"model": model, "choices": choices}, growing.pieces
 
 
-def _bare(event: dict[str, Any]) -> dict[str, Any]:
-    """An event of Amazon's that stands under its name, or as the bytes of a chunk, without that."""
-    name = next(iter(event)) if len(event) == 1 else None
-    if name == "chunk" and isinstance(written := as_object(event[name]).get("bytes"), str):
-        with suppress(ValueError):
-            inner = json_or_none(base64.b64decode(written).decode("utf-8", "replace"))
-            return inner if isinstance(inner, dict) else event
-    return {"event": name, **event[name]} if name in block_streams.BEDROCK and isinstance(event[name], dict) else event
+def _is_answer(whole: dict[str, Any]) -> bool:
+    return as_object(whole.get("author")).get("role") == "assistant"
 
 
-def _each_answer(events: list[dict[str, Any]], dialect: _Dialect) -> list[list[int]]:
-    """The places of each answer's events in order: by the ids that they have, else from one that begins an answer."""
-    idents = [dialect.ident(event) if dialect.ident else None for event in events]
-    by_ident = _tell_apart(idents, [bool(dialect.ident and is_end(event)) for event in events])
-    groups: dict[Any, list[int]] = {}
-    current: Any = None
-    before, ended = list[dict[str, Any]](), set[Any]()
-    for place, (event, ident) in enumerate(zip(events, idents, strict=True)):
-        if by_ident:
-            current = ident or current
-        elif before and dialect.begins(event, before, ended):
-            current, before, ended = (current or 0) + 1, [], set()
-        before.append(event)
-        ended |= chat_streams.ended(event)
-        groups.setdefault(current, []).append(place)
-    if by_ident and None in groups:  # what comes before the first id belongs to it
-        early = groups.pop(None)
-        first = next(iter(groups))
-        groups[first] = [*early, *groups[first]]
-    return list(groups.values())
-
-
-def _tell_apart(idents: list[Any], ends: list[bool]) -> bool:
-    """Whether ids tell several answers apart: some servers give each chunk one of its own."""
-    counts = Counter(ident for ident in idents if ident)
-    return len(counts) > 1 and (max(counts.values()) > 1 or sum(ends) > 1)
+def _message(whole: dict[str, Any], written: str) -> dict[str, Any]:
+    """A message of the assistant as OpenAI's API has it; what goes to a tool is its call."""
+    recipient = first_text(whole, "recipient") or "all"
+    if recipient == "all":
+        return {"role": "assistant", "content": written}
+    return {"role": "assistant", "tool_calls": [{"function": {"name": recipient, "arguments": written}}]}
 
 
 _MARKS = re.compile(r'\s*(?:data:|event:|\{)[\s\S]*?"(?:choices|candidates|delta|content)"')
@@ -227,62 +226,3 @@ def is_body(value: Any) -> bool:
         return False
     listed = any(isinstance(value.get(key), list) for key in ("choices", "candidates"))
     return listed or (value.get("role") == "assistant" and isinstance(value.get("content"), list | str))
-
-
-_Begins = Callable[[dict[str, Any], list[dict[str, Any]], set[Any]], bool]
-
-
-def _starts(*names: str, key: str = "type") -> _Begins:
-    return lambda event, before, _: event.get(key) in names and before[-1].get(key) not in names
-
-
-@dataclass(frozen=True, slots=True)
-class _Dialect:
-    """Which events a provider's stream has, what puts an answer together, and where another one begins."""
-
-    fits: Callable[[dict[str, Any]], bool]
-    make: Callable[[list[dict[str, Any]]], Any]
-    begins: _Begins = lambda *_: False
-    """of an event, those of the answer before it, and its choices that have ended"""
-    ident: Callable[[dict[str, Any]], Any] | None = None
-    """the answer that an event says it belongs to"""
-
-
-def _adk(events: list[dict[str, Any]]) -> list[Any]:
-    """The messages of Google ADK's events, without those of which a whole one follows."""
-    return [event["content"] for event in events if event.get("content") and not event.get("partial")]
-
-
-_DIALECTS = (
-    _Dialect(lambda event: "author" in event and bool(event.keys() & {"invocationId", "invocation_id"}), _adk),
-    _Dialect(block_streams.is_chatgpt, block_streams.chatgpt),
-    _Dialect(chat_streams.is_older_cohere, chat_streams.older_cohere, _starts("stream-start", key="event_type")),
-    _Dialect(lambda event: event.get("type") in _ANTHROPIC, block_streams.anthropic, _starts("message_start")),
-    _Dialect(block_streams.is_bedrock, block_streams.bedrock, _starts("messageStart", key="event")),
-    _Dialect(
-        lambda event: isinstance(event.get("candidates"), list),
-        block_streams.google,
-        block_streams.google_begins,
-        lambda event: id_text(event.get("responseId", event.get("response_id"))),
-    ),
-    _Dialect(
-        lambda event: isinstance(event.get("choices"), list),
-        chat_streams.chat,
-        chat_streams.begins,
-        lambda event: id_text(event.get("id")),
-    ),
-    _Dialect(block_streams.is_ollama, block_streams.ollama, lambda _, before, __: before[-1].get("done") is True),
-    _Dialect(block_streams.is_ui_stream, block_streams.ui_stream, _starts("start")),
-    _Dialect(
-        chat_streams.is_responses,
-        chat_streams.responses,
-        _starts("response.created"),
-        lambda event: id_text(as_object(event.get("response")).get("id", event.get("response_id"))),
-    ),
-    _Dialect(chat_streams.is_cohere, chat_streams.cohere, _starts("message-start")),
-    _Dialect(block_streams.is_agui, block_streams.agui, _starts("RUN_STARTED")),
-    _Dialect(text_streams.is_mistral, text_streams.mistral, _starts("conversation.response.started")),
-    _Dialect(text_streams.is_dashscope, text_streams.dashscope, ident=lambda event: id_text(event.get("request_id"))),
-    _Dialect(text_streams.is_interaction, text_streams.interaction, _starts("interaction.created", key="event_type")),
-    _Dialect(text_streams.is_text_stream, text_streams.text_stream, text_streams.text_begins),
-)
