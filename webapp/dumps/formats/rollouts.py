@@ -18,7 +18,8 @@ from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.documents import SessionOf, entries_of, grouped, joined_runs, with_list
 from webapp.dumps.linked_turns import Side
-from webapp.dumps.messages.pieces import Piece, call
+from webapp.dumps.messages.pieces import pieces
+from webapp.dumps.messages.streams import put_together
 from webapp.dumps.messages.turns import each_filled, each_with, event_turns, turns_of
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.values import as_list, as_object, first_text, id_text, moment, text
@@ -123,7 +124,8 @@ class KimiWire(Declared):
         lines = [as_object(line) for line in as_list(entry.get(_RUN))]
         if not lines:
             return super().read_entry(entry, conversation)
-        turns = turns_of([_piece_of([_innermost(line)[0] for line in lines])], "assistant", conversation)
+        message = put_together([_innermost(line)[0] for line in lines])["message"]
+        turns = turns_of(pieces(message), "assistant", conversation)
         return each_filled(turns, sent_at=moment(lines[0].get("timestamp")), phase=_innermost(lines[0])[1])
 
 
@@ -141,16 +143,6 @@ def _joins(line: dict[str, Any]) -> tuple[str, str | None] | None:
     if message.get("type") == "ContentPart" and (part := as_object(message.get("payload"))).keys() & {"text", "think"}:
         return str(part.get("type")), agent
     return ("call", agent) if message.get("type") in ("ToolCall", "ToolCallPart") else None
-
-
-def _piece_of(messages: list[dict[str, Any]]) -> Piece:
-    parts = [as_object(message.get("payload")) for message in messages]
-    if messages[0].get("type") == "ContentPart":
-        key = "think" if "think" in parts[0] else "text"
-        return Piece("thinking" if key == "think" else "text", "".join(text(part.get(key)) or "" for part in parts))
-    first = call(parts[0])
-    rest = "".join(text(part.get("arguments_part")) or "" for part in parts)
-    return Piece("call", f"{first.text or ''}{rest}", first.name, first.id, first.call)
 
 
 _SPOKEN = ("user", "gemini", "model")

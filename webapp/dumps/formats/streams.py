@@ -60,18 +60,12 @@ class SseText(Format):
             return 70 if is_stream and (not head.whole or _says(head.text)) else 0
         if head.shape == "object" and "model" not in head.keys:
             return 0
-        objects = head.objects
-        if head.shape in ("array", "lines") and objects:
-            if 2 * sum(map(is_event, objects)) > len(objects) or are_pieces(objects):
-                return 85
-            if 3 * sum(map(bool, map(wrapped_event, objects))) > len(objects):
-                return 82
-        if head.shape == "array":
-            return 85 if objects and is_of("ollama", objects) else 0
-        if head.shape not in ("lines", "object"):
-            return 0
-        chunks = sum(is_of("ollama", [value]) or is_event(value) for value in objects)
-        return 85 if chunks and chunks + sum("error" in value for value in objects) >= len(objects) else 0
+        objects, listed = head.objects, head.shape in ("array", "lines")
+        known = sum(is_event(value) or is_of("ollama", [value]) for value in objects)
+        is_known = known and known + sum("error" in value for value in objects) >= len(objects)
+        if is_known or (listed and objects and (2 * known > len(objects) or are_pieces(objects))):
+            return 85
+        return 82 if listed and 3 * sum(map(bool, map(wrapped_event, objects))) > len(objects) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object" or (head.shape == "array" and is_of("ollama", head.objects)):

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.json_path import at, holds
-from webapp.dumps.values import as_list, as_object
+from webapp.dumps.values import as_list, as_object, first_text
 
 _SURE_PIECES, _SURE_LENGTH, _SURE_LETTERS = 3, 8, 5
 """pieces that grow, code points of the last but one, and different ones: what chance makes so, as rules of dashes, has
@@ -227,7 +227,8 @@ class Growing:
     def _grow_call(self, holder: dict[str, Any], key: str, delta: dict[str, Any], event: dict[str, Any]) -> None:
         """Add to a call: its first id stays, and its first name, which goes on as long as no arguments came."""
         inner = delta["function"] if isinstance(delta.get("function"), dict) else delta
-        name, written = or_empty(inner.get("name")), or_empty(inner.get("arguments"))
+        name = or_empty(inner.get("name"))
+        written = first_text(inner, "arguments", "arguments_part") or ""
         calls = holder.setdefault(key, _Items())
         index = id(calls), str(delta.get("index", event.get("index")))
         if index not in self.newest or _begins_call(self.newest[index], delta.get("id"), name, written):

@@ -10,7 +10,7 @@ from webapp.dumps.decoding import opened
 from webapp.dumps.messages.bodies import is_answer, is_served
 from webapp.dumps.messages.calls import CALL_LISTS, CAME_OF, TOOLS, as_json, came_of_call, named_call
 from webapp.dumps.messages.stream_kinds import is_event
-from webapp.dumps.messages.streams import in_pieces
+from webapp.dumps.messages.streams import parsed_body
 from webapp.dumps.values import MODEL_NAMES, WORDS, are_messages, as_object, asks, is_model
 
 Side = Literal["system", "user", "thinking", "assistant", "call", "result"]
@@ -64,7 +64,7 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None, most: int |
             yield NamedText(side, value, at)
     elif isinstance(value, list) and value and all(map(is_event, value)):
         yield NamedText("assistant", value, at)
-    elif side == "assistant" and isinstance(value, list) and is_answer(body := in_pieces(value)):
+    elif side == "assistant" and isinstance(value, list) and is_answer(body := parsed_body(value)):
         yield NamedText(side, body, at)
     elif isinstance(value, list):
         for index, inner in enumerate(value[:most]):

@@ -105,12 +105,6 @@ def put_together(events: list[Any]) -> Any:
     return (bodies[0] if len(bodies) == 1 else bodies) if joined else None
 
 
-def in_pieces(value: list[Any]) -> Any:
-    """The body that the chunks of a stream come to, each of which stands as a text; None of other lists."""
-    chunks = [json_or_none(piece) for piece in value if isinstance(piece, str) and piece[:1] == "{"]
-    return put_together(chunks) if len(chunks) == len(value) > 1 else None
-
-
 _ROWS = {stream.name: (rows(stream.rows), rows(stream.of_each)) for stream in STREAMS}
 
 
@@ -191,7 +185,6 @@ def _message(whole: dict[str, Any], written: str) -> dict[str, Any]:
     return {"role": "assistant", "tool_calls": [{"function": {"name": recipient, "arguments": written}}]}
 
 
-_MARKS = re.compile(r'\s*(?:data:|event:|\{)[\s\S]*?"(?:choices|candidates|delta|content)"')
 _WRAPPED = re.compile(r'\s*(?:data:|event:|\{)[\s\S]*?"(?:choices|candidates|delta|content|output|completion|done)"')
 _LOOKED_AT = 4096
 _DEEPEST = 3
@@ -221,7 +214,7 @@ def is_body(value: Any) -> bool:
     if isinstance(value, list):
         return bool(value) and all(map(is_event, value))
     if isinstance(value, str):
-        value = assembled(value) if _MARKS.match(value[:_LOOKED_AT]) else None
+        value = assembled(value) if _WRAPPED.match(value[:_LOOKED_AT]) else None
     if not isinstance(value, dict):
         return False
     listed = any(isinstance(value.get(key), list) for key in ("choices", "candidates"))
