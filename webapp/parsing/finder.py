@@ -250,7 +250,8 @@ class Finder:
             except NotJson as refused:
                 return self.reject("escaped", span.start, end, str(refused))
             end = places(span, edits).raw(0, max(machine.at, machine.last)).end
-            edits = [edit for edit in composed(raw, span, edits, in_order(machine.patches)) if edit.span.end <= end]
+            made = escapes.throughout(text, Span(0, len(text)), in_order(machine.patches))
+            edits = [edit for edit in composed(raw, span, edits, made) if edit.span.end <= end]
         attempt = self.tracer.attempt("escaped", Span(span.start, end), escaped.joined(raw, edits), finite=True)
         if machine.truncated:
             self.cut.add(self.tracer.index(attempt))

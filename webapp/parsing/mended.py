@@ -126,8 +126,6 @@ def _second_ones(text: str, failed: int) -> Iterator[tuple[int, int, str]]:
     yield from ((at, 1, "") for at in below[:-5:-1])
     closes = holds(text, failed, len(text), "}]")  # else one closer less would close nothing
     kinds = [pair for pair in ("}}", "]]", "[[") if (closes or pair == "[[") and text.find(pair, low, failed) >= 0]
-    if not kinds:
-        return
     if "[[" in kinds and text.find("\n", 0, failed) < 0:
         kinds.remove("[[")
     places = sorted((match for pair in kinds for match in _places(text, pair, low, failed)), reverse=True)
@@ -247,7 +245,5 @@ def _spoils(twin: str, stop: int, edits: Sequence[Edit], slips: Sequence[Edit], 
     """Whether a word that was taken for a literal stands in a string of the mended text."""
     begins = places(Span(start, start), edits).begins
     words = {at for edit, at in zip(edits, begins, strict=True) if edit.repair == "literal" and at < stop}
-    if not words:
-        return False
     mended, mapped = apply(twin, Span(0, stop), slips), places(Span(0, stop), slips)
     return not words <= {mapped.at(match.start()) for match in _json_literal.finditer(mended) if match["literal"]}

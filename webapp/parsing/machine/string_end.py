@@ -98,7 +98,8 @@ _one_word = later(r"\w++(?<!\d)\Z")
 _only_marks = later(r"(?:</[\w|]{1,40}+>\s*+|```\s*+)*+\Z")
 _value_ahead = later(rf"""\s{{0,50}}+(?:["'“\[{{\d-]|{LITERAL})""")
 colon = later(r"\s{0,200}+(?::(?!/)|=>)")
-_set = later(rf",\s{{0,100}}+(?:{SCALAR}{SPACE},{SPACE}){{0,200}}+{SCALAR}{SPACE}\}}")
+_MEMBER = rf"(?:{SCALAR}|'[^'\n]{{0,200}}+'){SPACE}"
+_set = later(rf"(?:,\s{{0,100}}+(?:{_MEMBER},{SPACE}){{0,200}}+{_MEMBER})?+\}}")
 
 
 def score(machine: Machine, reading: StringReading, after: int) -> int:
@@ -177,8 +178,6 @@ def _score_value(machine: Machine, reading: StringReading, match: re.Match[str])
         return 1
     if kind == "row" and (reading.inner or "\n" not in raw[match.start() : match.end()]):
         return 0
-    if kind == "row":  # of an array, or of JSON lines
-        return CERTAIN if len(machine.frames) > 1 or raw[machine.start - 1 : machine.start] in ("", "\n") else 0
     if kind == "colon":
         return CERTAIN if not reading.inner and _value_ahead.match(raw, match.end(), machine.end) else 1
     if kind == "lone":

@@ -82,6 +82,8 @@ def colon_inside(machine: Machine, reading: StringReading) -> int:
 def line_ends_it(machine: Machine, reading: StringReading, at: int) -> int:
     """Where the string ended if at the line break at `at` a new member or item begins, or its first line has one."""
     raw, end = machine.raw, machine.end
+    if raw.find("\n", reading.open_end, at) < 0 and (stop := swallowed_key(machine, reading, at)) >= 0:
+        return stop
     if reading.where == "k" or reading.inner % 2 or reading.opened(raw, "{}", at) > 0:
         return -1
     next_line = (_next_line_key if reading.where == "v" else _next_line_item).match(raw, at, end)

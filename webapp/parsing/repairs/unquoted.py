@@ -119,7 +119,7 @@ def _quote(machine: Machine, start: int, end: int) -> None:
         return
     closed = closed and not single and not _key.match(raw, end, machine.end)
     machine.patch("missing_quote" if closed or single else "unquoted_value", start, start, '"')
-    machine.patches += escapes.inside(raw, start, end)
+    machine.patches += escapes.together(raw, start, end, [*escapes.inside(raw, start, end)])
     if single:
         machine.patch("single_quotes", end - 1, end, '"')
     elif not closed:
