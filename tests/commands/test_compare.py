@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from click.testing import CliRunner, Result
 
 from tests.commands.stored import Run, dump
 from tests.store.made import BROKEN, CALL
 from webapp.cli import main
+from webapp.store.db import database
+from webapp.store.models import FacetValue, Parse, SessionFacet
 
 
 @pytest.fixture(autouse=True)
@@ -54,17 +58,39 @@ def test_what_was_not_run_is_run_first() -> None:
     assert (whole["of"], whole["compared"]) == (3, 3)
 
 
-def test_two_checkouts_of_ones_own_parser_are_two_profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each runs with the modules that lie in its own folder."""
-    reads = {"old": "json.loads(text)", "new": "json.loads(text[text.index('{') : text.rindex('}') + 1])"}
-    for name, read in reads.items():
-        package = tmp_path / name / "acme"
-        package.mkdir(parents=True)
-        (package / "__init__.py").touch()
-        (package / "parsers.py").write_text(f"import json\n\n\ndef parse(text):\n    return {read}\n")
-    monkeypatch.chdir(tmp_path / "new")
-    document = json.loads(compare("old=acme.parsers:parse@../old", "acme.parsers:parse", "--json").output)
+def test_before_and_after_a_change_of_ones_own_parser(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The revision runs with the modules that it had then, in a worktree that is gone behind it."""
+    package = tmp_path / "project" / "src" / "acme"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "parsers.py").write_text("def parse(text):\n    from acme.inner import read\n\n    return read(text)\n")
+    (package / "inner.py").write_text("import json\n\n\ndef read(text):\n    return json.loads(text)\n")
+    top = tmp_path / "project"
+    (top / "pyproject.toml").write_text('[tool.fencepost]\nfolder = "src"\n')
+    git = ["git", "-C", str(top), "-c", "user.name=a", "-c", "user.email=a@b"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *words], check=True)
+    inner = "import json\n\n\ndef read(text):\n    return json.loads(text[text.index('{') : text.rindex('}') + 1])\n"
+    (package / "inner.py").write_text(inner)
+    monkeypatch.chdir(top)
+    document = json.loads(compare("--before", "HEAD", "acme.parsers:parse", "--json").output)
+    assert document["a"].startswith("acme-parsers-parse-") and document["b"] == "acme.parsers:parse"
     assert (document["only_a"], document["only_b"], document["compared"]) == (0, 1, 3)
+    assert len(subprocess.run([*git, "worktree", "list"], capture_output=True).stdout.splitlines()) == 1
+    engine = database.connect(f"sqlite:///{data / 'fencepost.sqlite3'}")
+    with engine.connect() as stored:
+        names = set(stored.scalars(sa.select(Parse.profile)))
+        counted = set(
+            stored.scalars(sa.select(FacetValue.name).where(FacetValue.id.in_(sa.select(SessionFacet.value_id))))
+        )
+    assert "acme.parsers:parse" in names and "verdict acme.parsers:parse" in counted
+    assert document["a"] not in names and f"verdict {document['a']}" not in counted
+    engine.dispose()
+    refused = compare("--before", "no-such-revision", "acme.parsers:parse")
+    assert refused.exit_code == 2 and "Needed a single revision" in refused.output
+    assert "'direct' is none" in compare("--before", "HEAD", "direct").output
 
 
 def test_wrong_use_exits_with_2() -> None:

@@ -96,6 +96,7 @@ def test_pages_follow_one_another(app: Flask, client: FlaskClient, monkeypatch: 
     assert client.get("/tasks?after=2").text.count('<tr id="task-') == 1
 
 
-def test_without_scripts_a_task_is_a_row_of_the_page(asked: FlaskClient) -> None:
+def test_tasks_and_exports_lead_to_the_page_of_tasks(asked: FlaskClient) -> None:
     answer = asked.get("/tasks/3")
     assert answer.status_code == 303 and answer.headers["Location"] == "/tasks#task-3"
+    assert asked.get("/exports").headers["Location"] == "/tasks?kind=export"

@@ -143,6 +143,15 @@ def add(text: str) -> str:
     return spec.name
 
 
+def add_at(spec: ParserSpec, name: str, folder: Path) -> str:
+    """Configure a parser once more as `name`, run and imported from another folder; that name. Raises `BadSpec`."""
+    target = shlex.quote(spec.target) if "," in spec.target else spec.target
+    at = "" if spec.command else f"@{spec.python}"
+    options = [("--folder", str(folder)), *([("--value", spec.value)] if spec.value else [])]
+    options += [("--depends", path) for path in spec.depends]
+    return add(f"{name}={target}{at}" + "".join(f" {option} {shlex.quote(value)}" for option, value in options))
+
+
 def looks_like_one(text: str) -> bool:
     """Whether a profile's name says by its form that it is a parser of somebody's own."""
     bare = _cut(text)[0]

@@ -131,6 +131,11 @@ def _made(selection: dict[str, Any]) -> Task:
     return task_pages.find(number, tasks.EXPORT)
 
 
+@jobs_blueprint.get("/exports", endpoint="index")
+def show_tasks() -> AnyResponse:
+    return redirect(url_for("tasks.index", kind=tasks.EXPORT), 302)
+
+
 @jobs_blueprint.get("/exports/new")
 def ask() -> str:
     """Ask how the sessions under the list's filters are to be exported."""

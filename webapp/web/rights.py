@@ -16,7 +16,7 @@ ROUTES = {
     READ: """
         api_reference.description_api api_reference.show compare.compare_api compare.index compare.show
         dumps.download dumps.index dumps.show jobs.show_api
-        export_jobs.ask export_jobs.file export_jobs.file_api export_jobs.list_api
+        export_jobs.ask export_jobs.file export_jobs.file_api export_jobs.index export_jobs.list_api
         export_jobs.show export_jobs.show_api exports.index exports.labels_api exports.session_api
         failures.atom failures.index failures.old_index
         failures.show failures_api.detail_api failures_api.list_api failures_api.same_api

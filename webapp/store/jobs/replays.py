@@ -19,8 +19,9 @@ from webapp.config import Settings
 from webapp.parsing.engine import refuse_absent
 from webapp.store import derive, tasks
 from webapp.store.db.database import writing, writing_long
+from webapp.store.db.ids import batched
 from webapp.store.ingest.result import Stopped
-from webapp.store.models import Parse, Session, Task, Turn, is_response
+from webapp.store.models import TURNS_A_SESSION, Parse, Session, Task, Turn, is_response
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters, of_parameters
 from webapp.store.tasks import REPLAY
@@ -119,6 +120,18 @@ def replay(
         except Stopped:
             run.state = "cancelled"
     return run
+
+
+def forget(engine: sa.Engine, profile: str) -> None:
+    """Remove the traces of a profile that is gone, and what was made of them."""
+    with engine.connect() as connection:
+        turn_ids = connection.scalars(sa.select(Parse.turn_id).where(Parse.profile == profile))
+        session_ids = sorted({turn_id // TURNS_A_SESSION for turn_id in turn_ids})
+    for some in batched(session_ids):
+        with writing_long(engine) as connection:
+            rows.forget_parses(connection, some, profile)
+            derive.mark_stale(connection, some)
+        derive.settle(engine, some)
 
 
 def work(engine: sa.Engine, task: Task, *, between: Callable[[], None]) -> dict[str, Any]:
