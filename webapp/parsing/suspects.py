@@ -90,7 +90,8 @@ def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
         yield failed - (text[failed - 1] == ","), '"'
     before = text[low:failed].rstrip()
     begins = _begins_item.match(text, failed)
-    if (begins or char == '"') and before[-1:] not in ",:[{" and not _goes_on_as_text(text, failed, before):
+    ended = before[-1:] not in ',:[{"' or (before[-2:] != ',"' and _key_next.match(text, failed))
+    if (begins or char == '"') and ended:
         yield low + len(before), ","
     if char == "}" and before[-1:] == ":":
         yield failed, "{"
@@ -122,15 +123,6 @@ def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
 def bare_row(text: str, failed: int) -> re.Match[str] | None:
     """A row among rows that lacks its bracket before `failed`: `["a", 1], "b", 2]]`."""
     return _bare_row.search(text, max(0, failed - 400), failed)
-
-
-def _goes_on_as_text(text: str, at: int, before: str) -> bool:
-    """Whether a quote before `at`, where another value begins, ends no string: `"f(" ", x)"`, `"a": 1 ," "b"`.
-
-    Nor does one end a value where white space shows that another string goes on with it: `["SELECT a " "FROM b"]`.
-    """
-    is_open = before[-2:] in ('("', '["', '{"', '="') or before[-2:] == ' "' or text[at : at + 2] == '" '
-    return before[-2:] == ',"' or (is_open and not _key_next.match(text, at))
 
 
 def _closing_quotes(text: str, low: int, failed: int) -> Iterator[tuple[int, str]]:
