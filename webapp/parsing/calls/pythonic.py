@@ -204,16 +204,18 @@ def holds_as_argument(raw: str, at: int, before: str) -> bool:
     is_bare = raw[at] != "{" or _bare_member.match(raw, at) is not None
     if not before.strip("( \t"):
         return is_bare and _line_above.search(raw, max(0, at - 160), at) is not None
-    is_nested = before.count("(") > before.count(")") + 1
-    may_be = raw[at - 1 : at] in ", '\"" or (raw[at - 1 : at] == "(" and (is_bare or is_nested))
-    return may_be and "(" in before and _argument.search(before) is not None
+    if raw[at - 1 : at] == "(":
+        is_nested = before.count("(") > before.count(")") + 1
+        return (is_bare or is_nested) and _only_argument.search(before) is not None
+    return raw[at - 1 : at] in ", '\"" and "(" in before and _argument.search(before) is not None
 
 
 _bare_member = later(
     r"""\{\s{0,60}+(?:[A-Za-z_$]|(["'])[^"'\n]{1,60}+\1:\s++(?!(?i:true|false|none|null)\b)[A-Za-z_])"""
 )
 _line_above = later(r"(?:\w\((?:(?:[^()\n]|\([^()\n]*+\))*,)?+|\|\||&&|[\w)\]] [=?+]|=>)[ \t]*+\n[ \t]++\(?\Z")
+_only_argument = later(r"(?:\S\s++|[^\w\s])\w++\(\Z")
 _argument = later(
     r"""(?:[A-Za-z_]|VALUES )[(\[](?:[^()"\n]|"[^"\n]{0,80}+"|\([^()\n]{0,80}\)){1,100},\s?['"]?\Z"""
-    r"""|(?:\S\s++|[^\w\s])\w++\((?:\w++: )?+\Z"""
+    r"""|(?:\S\s++|[^\w\s])\w++\(\w++: \Z"""
 )
