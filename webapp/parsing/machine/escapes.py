@@ -80,8 +80,6 @@ def together(raw: str, start: int, end: int, patches: list[Edit]) -> list[Edit]:
     if not any(patch.repair == NAME and patch.new == "\\" for patch in patches):
         return patches
     patches = [_doubled(raw, patch) for patch in patches]
-    if not (windows_path.search(raw, start, end) or _latex.search(raw, start, end)):
-        return patches
     sure = windows_path.match(raw, start, end)
     alone = [match.start() for match in _slash.finditer(raw, start, end) if len(match[0]) == 1]
     spots = [

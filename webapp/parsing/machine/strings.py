@@ -55,7 +55,7 @@ def read_string(machine: Machine, where: str) -> bool:
         has_three = opener == '"' and where != "k" and string_quotes.opens_with_three(machine)
         if not has_three and _read_triple(machine, where):
             return True
-    width = 2 if not has_three and _opens_twice(machine, opener) else 1
+    width = 2 if not has_three and _opens_twice(machine) else 1
     reading = StringReading(machine.at, machine.at + width, where, QUOTES[opener] + '"' * (where == "k"))
     if has_three:
         _keep(machine, reading, reading.open_end, reading.open_end + 3)
@@ -63,9 +63,7 @@ def read_string(machine: Machine, where: str) -> bool:
     return True
 
 
-def _opens_twice(machine: Machine, opener: str) -> bool:
-    if opener not in "\"'" or not machine.raw.startswith(opener, machine.at + 1):
-        return False
+def _opens_twice(machine: Machine) -> bool:
     raw, at, end = machine.raw, machine.at, machine.end
     return bool(_doubled.match(raw, at, end) or _doubled_open.match(raw, at, end))
 

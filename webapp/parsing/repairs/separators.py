@@ -75,8 +75,6 @@ def doubled_brace(machine: Machine, match: re.Match[str]) -> bool:
 @mends("tuple", r"\((?![\w\s,]{0,80}\)\s?=>)", "v", "(")
 def round_brackets(machine: Machine, match: re.Match[str]) -> bool:
     """A Python tuple becomes an array, round brackets that hold keys an object; those that hold one value go."""
-    if not machine.frames and not machine.lenient:
-        return False
     machine.patch("tuple", machine.at, machine.at + 1, "[")
     machine.push("(", as_kind="[")
     return True
