@@ -43,9 +43,9 @@ def assembled(body: str) -> Any:
     if isinstance(whole, dict):
         event = whole if is_event(whole) else wrapped_event(whole)
         return whole if event is None else put_together([event])
-    if isinstance(whole, list) and any("generated_text" in as_object(item) for item in whole):  # Hugging Face's
-        return whole
-    return put_together(whole if isinstance(whole, list) else [event for _, event in chunks(body)])
+    if isinstance(whole, list):
+        return put_together(whole) or whole
+    return put_together([event for _, event in chunks(body)])
 
 
 def chunks(body: str) -> list[tuple[str, Any]]:
