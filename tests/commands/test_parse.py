@@ -203,7 +203,7 @@ def test_bulk_lines_come_back_in_order_with_their_ids():
         ('{"text": "x"}', 'has no "id"', None),
         ('{"id": 7}', 'has no "text"', 7),
         ('{"id": "a", "text": 1}', '"text" is not a string', "a"),
-        ("[" * 100_000, "not JSON: maximum recursion depth exceeded", None),
+        ("[" * 100_000, "not JSON: ", None),
     ],
 )
 def test_a_bad_line_is_answered_and_does_not_stop_the_rest(line: str, message: str, known: object):
