@@ -190,7 +190,7 @@ def _is_sure(raw: str, edits: Sequence[Edit]) -> bool:
 
 _INSIDE = ("unescaped_quote", "doubled_quote")
 _OTHERS = ("single_quotes", "backticks")
-_opens_alone = later(r'"(?:(?<=\w\s")\w|(?<!\d")")')
+_opens_alone = later(r'"(?:(?<=\w\s")\w|(?<=[^\W\d]")\s\w|(?<!\d")")')
 
 
 def _quotes(raw: str, edits: Sequence[Edit], names: set[str]) -> Iterator[Flag]:

@@ -160,7 +160,9 @@ def is_written_twice(raw: str, reading: StringReading, at: int) -> bool:
 
 
 _glued_key = later(r"""(["'])\w[^"'\n]{0,60}+\1\s{0,20}+:\s{0,20}+["'\[{\d-]""")
-_twice = later(r"""(["'])\1(?:(?P<ends>\1?+\s{0,50}+(?:[,:}\]]|\Z))|(?!["'])(?P<word>[^\W\d])?+)""")
+_twice = later(
+    r"""(["'])\1(?:(?P<ends>\1?+\s{0,50}+(?:[,:}\]]|\Z))|(?!["'])(?P<word>[^\W\d]|[$#@/<-](?=[^"'\n]{1,200}+\1\1))?+)"""
+)
 _twice_again = later(r'[^"\n]{1,200}+""')
 _prefix = later(r"(?<![^\W\d])[bfruBFRU]\Z")
 
