@@ -85,7 +85,7 @@ def together(raw: str, start: int, end: int, patches: list[Edit]) -> list[Edit]:
     spots = [
         at for at in alone if sure or _latex_name.match(raw, at, end) or in_path.search(raw, max(start, at - 200), at)
     ]
-    new = {*spots} - {patch.span.start for patch in patches if patch.repair == NAME and patch.new == "\\"}
+    new = {*spots} - {patch.span.start for patch in patches}
     return sorted([*patches, *(edit_at(raw, NAME, at, at, "\\") for at in new)], key=lambda patch: patch.span.start)
 
 
