@@ -1,4 +1,4 @@
-"""Streams that add to one text under one name take work that grows with their events, and no more."""
+"""Streams take work that grows with their events, and no more."""
 
 from __future__ import annotations
 
@@ -35,6 +35,20 @@ def _growing(count: int) -> Events:
     ]
 
 
+def _calls(count: int) -> Events:
+    calls = ({"index": number % 7, "function": {"name": "f", "arguments": "{}"}} for number in range(count))
+    return [{"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]} for call in calls]
+
+
+def _parts(count: int) -> Events:
+    contents = (
+        "b",
+        [{"type": "text", "text": "c"}],
+        [{"type": "thinking", "thinking": [{"type": "text", "text": "d"}]}],
+    )
+    return [{"choices": [{"index": 0, "delta": {"content": contents[number % 3]}}]} for number in range(count)]
+
+
 def _unknown(count: int) -> Events:
     return [{"delta": f" {number}"} for number in range(count)]
 
@@ -65,6 +79,8 @@ def steps_of(work: Callable[[Events], object], events: Events) -> int:
         (put_together, _hugging_face),
         (put_together, _many_answers),
         (put_together, _growing),
+        (put_together, _calls),
+        (put_together, _parts),
         (guessed_stream, _unknown),
         (guessed_stream, _under_many_names),
     ],

@@ -81,9 +81,7 @@ class SseText(Format):
         written = str(entry.get("stream") or "")
         turns = _exchanged(None, written, conversation)
         is_known = any(turn.kind in MODEL_KINDS for turn in turns) or parsed_body(written) is not None
-        plain = None if is_known else plain_stream(written)
-        guess = ("data:", plain) if plain else None if is_known else guessed_stream([one for _, one in chunks(written)])
-        if guess is not None:
+        if not is_known and (guess := _guessed(written)) is not None:
             words = (
                 f"no provider's stream is known that looks like this; what stands under {guess[0]!r} is put together"
             )
@@ -94,15 +92,16 @@ class SseText(Format):
         return turns
 
 
+def _guessed(written: str) -> tuple[str, str] | None:
+    """Of a stream that nobody knows: where its events add a text, and what these come to."""
+    plain = plain_stream(written)
+    return ("data:", plain) if plain else guessed_stream([event for _, event in chunks(written)])
+
+
 def _says(written: str) -> bool:
     """Whether a stream's events say something, by what is known or by what most of them have."""
-    events = [event for _, event in chunks(written)]
-    return (
-        parsed_body(written) is not None
-        or guessed_stream(events) is not None
-        or plain_stream(written) is not None
-        or any("error" in as_object(event) for event in events)
-    )
+    has_error = any("error" in as_object(event) for _, event in chunks(written))
+    return has_error or parsed_body(written) is not None or _guessed(written) is not None
 
 
 def _exchanged(request: Any, response: Any, conversation: Conversation) -> list[Turn]:

@@ -27,7 +27,7 @@ class Stream:
     is_: str
     """what one of its events passes"""
     sure: str | bool = ""
-    """… what can be nothing else"""
+    """… what can be nothing else, and has one of the keys `_SIGNS`; True for all that is one"""
     others: str = ""
     """what all others pass where none is sure"""
     begins: str = ""
