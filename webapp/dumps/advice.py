@@ -13,8 +13,10 @@ from webapp.dumps.budget import BadDump
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.first_look import look
 from webapp.dumps.json_path import MOST_NAMED, beside, parse_path, value_at
+from webapp.dumps.labels import guessed_labels
 from webapp.dumps.mappings import guessed, guessed_tables, is_crowded, is_no_answer, outline, speakers
 from webapp.dumps.messages.calls import CAME_OF, TOOLS
+from webapp.dumps.messages.framing import undecorated
 from webapp.dumps.messages.langchain import SERVED
 from webapp.dumps.messages.printed import printed_objects
 from webapp.dumps.messages.streams import chunks
@@ -55,16 +57,7 @@ _OF_NODE = re.compile(
     r"|(?:\w{1,60} )?[\[{]\s*(?:\w{0,60} ?\{\s*)?[A-Za-z_$][\w$]{0,60}: (?!$))"
 )
 _DRAWN = re.compile(r"[\u2500-\u259f]{4}")
-_NAMED = (
-    "user|human|you|me|assistant|ai|bot|agent|llm|model|system|prompt|response|chatgpt|claude|gemini"
-    "|(?:github )?copilot|thought|observation|final answer"
-)
-_SPOKEN = re.compile(rf"^\W{{0,6}}({_NAMED})\b[^\n]{{0,40}}[:：]", re.I | re.M)
-_OF_SETTINGS = {"model", "system", "prompt", "agent"}
-"""names that are, without any other, those of settings in YAML"""
-_SIDE = re.compile(_NAMED, re.I)
-_LABEL = re.compile(r"^(?:<([\w .-]{1,30})>|([^\W\d_][\w .-]{0,30}):) (?=\S)", re.M)
-"""who speaks before each line of a chat, whoever they are: one of them by a name that is known"""
+_DIALOGUE = re.compile(r"^\W{0,6}(?:user|human|you|me|prompt)\b[^\n]{0,40}[:：]", re.I | re.M)
 _BY_NAME = ("speaker", "sender", "sender_name", "senderName", "author", "who", "handle")
 """keys that name who wrote what stands beside them"""
 _TOLD = re.compile(
@@ -79,7 +72,6 @@ _OF_MODEL = re.compile(
 _KEY = re.compile(r'"([^"\\]{1,60})"\s*:')
 ANSWERED = re.compile(r"(?:response|completion|output|answer|generation|reply)s?", re.I)
 """names under which a mapping finds what a model answered, and hardly anything else"""
-_FENCED = re.compile(r"^```[^\n]*\n[\s\S]*?^```", re.M)
 _REPR = re.compile(
     r"\s*(?:[\[{(]?(?:[\[{]?'[^'\n]{0,80}'[:,\]]|[\w.]{1,80}\(\w{1,40}=)|\{<[A-Z]\w{0,80}\.|\[[A-Z]\w{1,60}\(['\"]"
     r"|\w{1,40}=['\"][^'\"\n]{0,80}['\"] \w{1,40}=)"
@@ -148,15 +140,16 @@ def _listed(names: list[str]) -> str:
 
 def _what_to_do(head: DumpHead) -> list[str]:
     """A command and what it gave; else where it is said what is read."""
-    tried = None if head.shape == "text" else of_mappings(head)
-    if head.shape == "text" and BEGIN.match(head.text) and not _is_printed(head):
+    tried = of_mappings(head)
+    if tried is None and head.shape == "text" and BEGIN.match(head.text) and not _is_printed(head):
         words = "Of a program's log such records are read: `… prompt: …`, `… response: …`, or JSON with such keys."
         return [words, "What else can be read: fencepost formats, and docs/formats.md."]
     if tried is None:
         return ["What can be read: fencepost formats, and docs/formats.md.", *_whole(head), *_unnamed(head)]
     quoted = " and ".join(repr(text) for text in tried.shown)
     answers = f"{tried.answers:,} answer{'s' * (tried.answers != 1)}"
-    if_models = "If models wrote all of it, r" if "agent" in tried.mapping or tried.mapping["raw"] == "$" else "R"
+    is_of_any = "agent" in tried.mapping or tried.mapping.get("raw") == "$" or head.shape == "text"
+    if_models = "If models wrote all of it, r" if is_of_any else "R"
     return [
         f"{if_models}ead it by a mapping: fencepost ingest {_arguments(tried.mapping)} {shlex.quote(head.filename)}",
         f"Tried on its beginning, this gives {answers}, as {quoted}. What else can be read: fencepost formats.",
@@ -165,19 +158,10 @@ def _what_to_do(head: DumpHead) -> list[str]:
 
 def _whole(head: DumpHead) -> list[str]:
     """How a text is read that a model wrote from its first line to its last, which none says of itself."""
-    if (
-        head.shape != "text"
-        or looks_like(head)
-        or _is_printed(head)
-        or SERVED.match(head.text)
-        or _BINARY.search(head.text)
-        or _speaks(head)
-    ):
+    is_told = looks_like(head) or is_of_chats(head) or _is_printed(head) or SERVED.match(head.text)
+    if head.shape != "text" or is_told or _BINARY.search(head.text):
         return []
-    words = ["A text that is one response: --format responses; more between --- or ===: --format separated."]
-    if {match[1].lower() for match in _SPOKEN.finditer(head.text)} - _OF_SETTINGS:
-        words += ["Who speaks is read where both sides stand at the beginning of their lines: User: …, Assistant: …"]
-    return words
+    return ["A text that is one response: --format responses; more between --- or ===: --format separated."]
 
 
 def _unnamed(head: DumpHead) -> list[str]:
@@ -189,12 +173,15 @@ def _unnamed(head: DumpHead) -> list[str]:
 
 
 def _arguments(mapping: dict[str, str]) -> str:
-    fields = ("table", "each", "raw", "where", "role", "prompt", "session", "model", "agent")
+    fields = ("said", "asked", "table", "each", "raw", "where", "role", "prompt", "session", "model", "agent")
     return " ".join(f"--map {shlex.quote(f'{name}={mapping[name]}')}" for name in fields if name in mapping)
 
 
 def of_mappings(head: DumpHead) -> Tried | None:
     """The likeliest mapping that gives answers on the beginning; None where none does."""
+    if head.shape == "text":
+        labels = {} if _is_printed(head) or head.filename.endswith(SETTINGS) else guessed_labels(undecorated(head.text))
+        return _tried(labels, head.text.encode("utf-8", "surrogateescape"), head.filename) if labels else None
     guesses = guessed_tables(head) if head.shape == "sqlite" else [guessed(head)]
     told = told_texts(head.objects) if head.shape != "sqlite" else []
     wider = [guess | other for guess in guesses for other in told if "each" in guess and "each" in other]
@@ -244,19 +231,19 @@ def _tried(mapping: dict[str, str], beginning: bytes, filename: str) -> Tried | 
     if typed and all(value.keys() == {"stringValue"} for value in typed):  # Firestore's
         return _tried({**mapping, "raw": f"{mapping['raw']}.stringValue"}, beginning, filename)
     spoken = [text for text in answers if not _NO_ANSWER.fullmatch(text) and not _ASKED.match(text)]
-    is_dialogue = any(_ASKER.fullmatch(name) for text in answers for name in _SPOKEN.findall(text))  # and so no answer
+    is_dialogue = any(map(_DIALOGUE.search, answers))  # and so no answer
     is_constant = len(set(spoken)) == 1 and len(spoken) > 2  # as what a service says of itself
     if not spoken or 2 * len(spoken) < len(answers) or is_dialogue or is_constant:
         return None
     prompts = {turn.raw.strip() for turn in turns if turn.kind == "prompt" and turn.raw}
     item = ("each",) if "each" in mapping else ()
     records = [as_object(value_at(turn.source, item)[0]) for turn in turns if turn.kind == "response"]
-    path = parse_path(mapping["raw"])
+    path = parse_path(mapping.get("raw", "$.text"))
     if any(as_object(value_at(record, path)[0]).keys() & {"status", "headers", "body"} for record in records):
         return None  # what a server answered
     holders = [as_object(value_at(record, path[:-1])[0]) for record in records]
     asking = [pair for holder in (*records, *holders) for pair in holder.items() if _asks(pair[1])]
-    named = re.split(r"[.\]]", mapping["raw"])[-1]
+    named = re.split(r"[.\]]", mapping.get("raw", "said"))[-1]
     tools = {*TOOLS, "action"} if named in CAME_OF else {*TOOLS}
     if prompts.intersection(answers) or any(record.keys() & tools for record in records):
         return None
@@ -284,16 +271,8 @@ def _speaks(head: DumpHead) -> bool:
     bare = answerless(head.told)
     if bare is not None and "CloudWatch" not in bare:  # whose events hold any log
         return False
-    if head.shape == "sqlite":
+    if head.shape in ("sqlite", "text"):
         return bool(_TOLD.search(jsontext.dumps(list(head.items.values())))) or of_mappings(head) is not None
-    if head.shape == "text":
-        written = _FENCED.sub("", head.text)
-        names = [match[1] or match[2] for match in _LABEL.finditer(written)]
-        is_chat = len(names) > len(set(names)) > 1 and any(map(_SIDE.fullmatch, names)) and "</" not in written
-        spoken = [match[1].lower() for match in _SPOKEN.finditer(written)]
-        speakers = set(spoken) - _OF_SETTINGS
-        is_chat |= len(speakers) > 2 or (len(spoken) > len(set(spoken)) > 1 and bool(speakers))
-        return is_chat and not head.filename.endswith(SETTINGS)
     told = set(_TOLD.findall(head.text))
     if len(told) > 1 and told - _OF_ANYBODY:
         return True

@@ -109,9 +109,9 @@ def first_records(head: DumpHead) -> list[str]:
     return [record.text for record in records if isinstance(record, TextRecord)]
 
 
-def log_records(source: Source) -> Iterator[TextRecord | Problem]:
-    """The records of a program's log."""
-    return text_records(source, BEGIN.match, _plain)
+def log_records(source: Source, also: Callable[[str], Any] = BEGIN.match) -> Iterator[TextRecord | Problem]:
+    """The records of a program's log; a line that `also` begins one does."""
+    return text_records(source, lambda line: BEGIN.match(line) or also(line), _plain)
 
 
 def speaks(value: Any) -> bool:

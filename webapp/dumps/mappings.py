@@ -30,6 +30,8 @@ TEXTS = ("role", "agent", "model", "phase", "parent", "failure")
 NUMBERS = ("sounding", "round", "attempt", "tokens_in", "tokens_out")
 FIELDS = ("raw", "prompt", "where", "each", "table", "session", "title", "kind", "time", "cost", *TEXTS, *NUMBERS)
 """What a mapping may name; `raw` it must. The others are looked for in what `each` leads to, then around it."""
+LABELS = ("said", "asked")
+"""Of a text, fields whose values are the words, with commas between, behind which a model speaks, and who asks it."""
 _WHERE = re.compile(r"(?P<path>.*?)\s*(?P<sign>!?=)=?\s*(?P<value>.*)", re.DOTALL)
 _LEAST, _MANY, _PAGES = 4, 3, 6
 """records: fewer show no shape; texts for each that is said; texts of a program's pages"""
@@ -49,6 +51,8 @@ class BadMapping(WrongUse):
 
 def paths_of(mapping: Mapping[str, Any]) -> tuple[tuple[Steps, ...], dict[str, Steps]]:
     """The path of `each` in its parts, and those of the fields. Raises `BadMapping`."""
+    if "said" in mapping and set(mapping) <= set(LABELS):
+        return (), {}
     if unknown := sorted(set(mapping) - set(FIELDS)):
         raise BadMapping(f"there is no field {unknown[0]!r} to map; there are: {', '.join(FIELDS)}")
     if "raw" not in mapping:

@@ -27,7 +27,6 @@ _WRITTEN = re.compile(
 """in names of what a model wrote or thought"""
 _BESIDE = {"model", "model_name", "model_id", "llm", "prompt", "question", "observation", "prediction", "speaker"}
 """keys beside or around a text, whose name need then not say that a model wrote it"""
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 TELLS = re.compile(
     rf'"(?:\w+_)?model(?:_?(?:name|id))?"\s*:\s*"(?:[\w.-]+/|{MODEL_NAMES}")|"(?:\w+_)?llm"\s*:\s*"\w'
     r'|"(?:\w+_)?(?:output|completion)_?tokens"\s*:\s*\d'
@@ -52,10 +51,6 @@ SPEAKS = re.compile(
 MODEL_NAMED = re.compile(rf'"\w*model\w*": ?"(?:[\w.-]*[/:])*{MODEL_NAMES}"', re.I)
 OF_MODEL = re.compile(r"(?:llm|model|bot|assistant|generated|response|reply|completion)[^.]*\Z", re.I)
 """in the last name of a path: the text below it may be a single word, where it was asked for"""
-_PROMPTS, _ANSWERS, _NO_LABEL = (
-    frozenset(" ".join(WORDS[key] for key in keys).split())
-    for keys in (("prompts", "in_labels"), ("answers",), ("else", "labels_else"))
-)
 NAMES_MODEL = re.compile(rf"\b(?:llm|ai|agent|model(?! answers?$)|raw|{MODEL_NAMES})", re.I)
 RUN_BY = re.compile(rf"🤖|[(`:=\[]\** ?(?:llm\b|{MODEL_NAMES})|(?:completion|output) tokens\W{{1,6}}\d", re.I)
 """in what is written before anybody speaks: that models do"""
@@ -132,12 +127,3 @@ def _are_alike(values: list[Any], by_writer: bool) -> bool:
 
 def _is_named(path: str) -> bool:
     return bool(_WRITTEN.search(re.split(r"[.\]]", path)[-1]))
-
-
-def side_of(label: str) -> str | None:
-    """Who said what stands below a label, where its words tell."""
-    words = {word.lower() for word in _WORD.findall(label)}
-    asks, answers = not _PROMPTS.isdisjoint(words), not _ANSWERS.isdisjoint(words)
-    if not _NO_LABEL.isdisjoint(words) or asks is answers:
-        return None
-    return "user" if asks else "assistant"

@@ -137,3 +137,17 @@ def test_a_guess_goes_by_the_shape_of_the_values(tmp_path):
     found = records(tmp_path, path.read_text(), mapping)
     assert [record.external_id for record in found if isinstance(record, SessionStart)] == ["r0", "r1"]
     assert [record.kind for record in found if isinstance(record, Turn)] == ["prompt", "response"] * 4
+
+
+def test_words_behind_which_somebody_speaks(tmp_path):
+    (tmp_path / "x").write_text("Round 1\nKane: Gate 4.\nIt is free.\n**Host**: And you?\n[Moll]: Gate 5.\n")
+    records = list(read(tmp_path / "x", "x", mapping={"said": "Kane, Moll", "asked": "Host"}))
+    turns = [(turn.kind, turn.agent, turn.raw) for turn in records if isinstance(turn, Turn)]
+    said = [
+        ("response", "Kane", "Gate 4.\nIt is free."),
+        ("prompt", "Host", "And you?"),
+        ("response", "Moll", "Gate 5."),
+    ]
+    assert turns == said
+    with pytest.raises(BadMapping):
+        read(tmp_path / "x", "x", mapping={"said": "Kane", "raw": "$.text"})

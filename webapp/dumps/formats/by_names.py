@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.mappings import are_labels, is_crowded
-from webapp.dumps.messages.bodies import answer, is_answer, is_served, said_turns
+from webapp.dumps.messages.bodies import answer, is_again, is_answer, is_served, said_turns
 from webapp.dumps.messages.exchanges import failure_turns, or_failure
 from webapp.dumps.messages.histories import Histories
 from webapp.dumps.messages.http import HttpExchange, http_turns
@@ -170,6 +170,7 @@ class NamedAnswers(Format):
         is_word |= any(is_model(str(step)) for text in found for step in text.path[-1:])
         speaking = any(map(_is_sentence, found)) or is_called or is_word
         is_most = 2 * sum(map(bool, every)) >= len(every) or sum(map(bool, every)) == sum(map(bool, named)) > 1
+        is_most |= any(text.side == "assistant" and is_answer(text.value) for text in found)  # as it came, among events
         last = {text.path[:-2]: text.side for text in chain(*named) if isinstance(text.value, dict)}
         asked_at = {at for at, side in last.items() if side == "user"}
         is_beside = any(at.path[1:] and at.path[:-1] in asked_at and isinstance(at.value, str) for at in found)
@@ -186,8 +187,7 @@ class NamedAnswers(Format):
             is_document = head.shape == "object" and self.session_key is None
             entries = list(session.entries) if is_document and isinstance(session, SessionEntries) else []
             parts = [part for entry in entries if isinstance(entry, tuple) for part in _parts(entry[1])]
-            problems = [entry for entry in entries if isinstance(entry, Problem)]
-            yield from problems if len(parts) > 1 else ()
+            yield from (entry for entry in entries if isinstance(entry, Problem) and len(parts) > 1)
             yield from parts if len(parts) > 1 else [session]
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
@@ -196,6 +196,7 @@ class NamedAnswers(Format):
             filled(turn, model=model_of(entry, named_text.path)) if turn.written_by_model else turn
             for named_text in entry_texts
             for turn in named_turns(named_text, conversation)
+            if not is_again(turn, f"{entry.get('type', entry.get('event'))} {_place(named_text)}", conversation)
         ]
         conversation.names.update(
             _place(named) or "tool" for named in entry_texts if named.side in ("assistant", "call")

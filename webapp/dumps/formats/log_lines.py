@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none, opened_literal
 from webapp.dumps.formats.by_names import named_turns
+from webapp.dumps.labels import SAYS_NOTHING, labelled, labels_in
 from webapp.dumps.log_records import as_line, first_records, log_records, speaks
 from webapp.dumps.messages.bodies import answer, is_answer, said_turns
 from webapp.dumps.messages.langchain import is_message
@@ -18,12 +20,12 @@ from webapp.dumps.messages.turns import each_filled, note_once, text_turns
 from webapp.dumps.programs import BEGIN, LEVELS, LINES, TIME
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.unread import UnreadText
-from webapp.dumps.values import MODEL_NAMES, as_object, is_speech, moment
+from webapp.dumps.values import as_object, is_speech, moment
 
 _SIDES = {
     "assistant": re.compile(
         r"(?<!HTTP )(?<!['\"])\b(?:responses?|completions?|outputs?|answers?|repl(?:y|ies)|generated|assistant)\b"
-        r"(?! (?:type|class|attributes|status|code|time|present|keys|headers)\b)"
+        r"(?! (?:type|class|attributes|status|code|time|present|keys|headers|tokens?)\b)"
         r"(?:[^:={\"\n]{0,40}(?::|=>|->)|[ _]?(?:text|content|body|json)?\s?=)\s*",
         re.I,
     ),
@@ -57,24 +59,12 @@ _INTRODUCED = re.compile(
     re.I,
 )
 """a record that introduces a text, whatever its logger is called"""
-_NAMED = re.compile(
-    r"(?:.{0,120}?[\s\]):|-])?(?P<side>User|USER|Human|You|Assistant|ASSISTANT|AGENT|Bot|AI|ChatGPT|Claude|Gemini|LLM)"
-    r": (?P<said>\S[\s\S]*)"
-)
-"""a record that is what somebody says"""
 _RULED = re.compile(
     r"[^\n]*\b(?P<side>prompt|question|query|response|completion|answer|reply|output)\b[^\n:]*:?[ \t]*\r?\n"
     r"[-=*_#]{5,}\r?\n(?P<said>[\s\S]*?)(?:\r?\n[-=*_#]{5,})?\s*",
     re.I,
 )
 """a record whose line says what stands below it between rules"""
-_TASKS = re.compile(
-    r"(?:.{0,120}?[\s\]):|-])?(?P<side>task (?:completed|finished|output|result)"
-    r"|(?:starting|executing|running|completing|received|new) task)\s*(?::|->)\s*(?P<said>\S[\s\S]*)",
-    re.I,
-)
-"""what a program says of what its agents do, where it names a language model: builds have tasks and agents, too"""
-_LLM = re.compile(rf"\b(?:llm|openai|anthropic|{MODEL_NAMES})", re.I)
 _PAIR = re.compile(
     r"(?:.{0,120}?[\s\]):|-])(?:input|prompt|question|query) ?: (?P<asked>[^|]+?) ?\| ?"
     r"(?:output|response|answer|reply|completion) ?:\s*(?P<said>\S[\s\S]*)",
@@ -102,28 +92,33 @@ class LogLines(Format):
     shapes = "a program's log as text, whose records name a model's response or hold its JSON on their line"
     surest = 55
 
+    def __init__(self, labels: re.Pattern[str] | None = None) -> None:
+        """`labels` are those that a mapping names, of any text."""
+        self.labels = labels
+
     def sniff(self, head: DumpHead) -> int:
-        if head.shape in ("lines", "object") and all(value.keys() & LEVELS for value in head.objects):
-            if all(map(speaks, head.objects)):  # records of calls alone, which other formats read
-                return 0
-            records = first_records(head)
-            return _SURE if _names_answers(records) or _introduces(records) is not None else 0
-        if head.shape != "text":
-            return 0
+        is_json = head.shape in ("lines", "object") and all(value.keys() & LEVELS for value in head.objects)
+        if not (is_json or head.shape == "text") or (is_json and all(map(speaks, head.objects))):
+            return 0  # records of calls alone, which other formats read
         records = first_records(head)
-        if not records or not BEGIN.match(records[0]):
+        if not is_json and not BEGIN.match((records or [""])[0]):
             return 0
-        return 55 if _names_answers(records) or _introduces(records) is not None else 0
+        score = _SURE if is_json else self.surest
+        return score if _names_answers(records) or _introduces(records) or labels_in(records) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         records = first_records(head)
-        yield SessionEntries(source.stem, _entries(source, None if _names_answers(records) else _introduces(records)))
+        labels = self.labels or (None if _introduces(records) else labels_in(records))
+        read: Callable[[str], Any] = partial(labelled, labels, is_named=bool(self.labels)) if labels else _introduced
+        others = [read] if labels or not _names_answers(records) else []
+        reads = others if self.labels else [_entry, *others]
+        yield SessionEntries(source.stem, _entries(source, reads, labels.match if labels else BEGIN.match))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
         if "objects" in entry:
             turns = [turn for printed in entry["objects"] for turn in said_turns(printed, conversation)]
         elif "side" in entry:
-            turns = _said(entry, conversation)
+            turns = each_filled(_said(entry, conversation), agent=entry.get("by"))
         else:
             turns = [
                 placed for named_text in named_texts(entry["json"]) for placed in named_turns(named_text, conversation)
@@ -156,28 +151,21 @@ def _names_answers(records: list[str]) -> bool:
     return any("json" in entry or "objects" in entry or entry["side"] == "assistant" for entry in entries)
 
 
-def _introduces(records: list[str]) -> re.Pattern[str] | None:
-    """How records introduce what was asked and what was answered."""
-    for words in (_INTRODUCED, _NAMED, _TASKS):
-        sides = [entry.get("side") for record in records if (entry := _introduced(record, words)) is not None]
-        are_turns = len(sides) > 2 and sides == (["user", "assistant"] * len(sides))[: len(sides)]
-        if {"user", "assistant"} <= {*sides} and (are_turns or words is not _NAMED):
-            return words if words is not _TASKS or any(map(_LLM.search, records)) else None
-        if None in sides and any(map(_CALLED.search, records)):
-            return words
-    return None
+def _introduces(records: list[str]) -> bool:
+    """Whether records introduce what was asked and what was answered."""
+    sides = {entry.get("side") for entry in map(_introduced, records) if entry is not None}
+    return {"user", "assistant"} <= sides or (None in sides and any(map(_CALLED.search, records)))
 
 
-def _introduced(record: str, words: re.Pattern[str]) -> dict[str, Any] | None:
+def _introduced(record: str) -> dict[str, Any] | None:
     """A record as what stands before and behind the word that introduces a text."""
     if pair := _PAIR.match(record):
         said = {"prompt": pair["asked"], "response": pair["said"]}
         return {"before": record[: pair.start("asked")], "json": said}
-    match = _RULED.fullmatch(record) or words.match(record)
-    if match is None or _STATUS.fullmatch(match["said"].strip()):
+    match = _RULED.fullmatch(record) or _INTRODUCED.match(record)
+    if match is None or any(words.fullmatch(match["said"].strip()) for words in (_STATUS, SAYS_NOTHING)):
         return None
-    asks = ("prompt", "que", "ask", "user", "human", "you", "start", "exec", "running", "completing", "received", "new")
-    side = "user" if match["side"].lower().startswith(asks) else "assistant"
+    side = "user" if match["side"].lower().startswith(("prompt", "que", "ask", "user")) else "assistant"
     return {"before": record[: match.start("said")], "side": side, "text": match["said"]}
 
 
@@ -201,10 +189,10 @@ def _entry(record: str) -> dict[str, Any] | None:
         return {"before": record[: objects[0][0]], "objects": [printed for _, printed in objects]}
     if speaks(fields := _fields(record)) or _asks(fields):
         return {"before": record[:60], "json": fields}
-    mark, introduced = _mark(record), _introduced(record, _INTRODUCED)
+    mark, introduced = _mark(record), _introduced(record)
     if mark is None and introduced is not None and is_printed(introduced.get("text")):
         return introduced
-    if mark is None or not (rest := record[mark[1] :].lstrip("\r\n")).strip():
+    if mark is None or SAYS_NOTHING.fullmatch((rest := record[mark[1] :].lstrip("\r\n")).strip()):
         return None
     text = _unquoted(rest) if record[mark[1] - 1] == "=" else rest
     return {"before": record[: mark[1]], "side": mark[0], "text": text}
@@ -256,13 +244,13 @@ def _mark(record: str) -> tuple[str, int] | None:
     return side, counted.end() if counted and counted.start() < match.end() else match.end()
 
 
-def _entries(source: Source, named: re.Pattern[str] | None) -> Entries:
+def _entries(source: Source, reads: Sequence[Callable[[str], Any]], also: Callable[[str], Any]) -> Entries:
     """The records that hold a prompt or an answer; last, how many there are that hold neither."""
     first, count = 0, 0
-    for record in log_records(source):
+    for record in log_records(source, also):
         if isinstance(record, Problem):
             yield record
-        elif (entry := _entry(record.text) or (_introduced(record.text, named) if named else None)) is not None:
+        elif (entry := next(filter(None, (read(record.text) for read in reads)), None)) is not None:
             yield f"line {record.number}", entry
             yield from _unread(record.number, _beside(record.text, entry.get("objects", ())))
         elif any(printed_objects(record.text)):

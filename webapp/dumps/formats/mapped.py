@@ -13,6 +13,7 @@ from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.documents import apart, entries_of, grouped, objects, with_list
 from webapp.dumps.json_path import Paths, Steps, at, each_at
+from webapp.dumps.labels import labels_of
 from webapp.dumps.mappings import MAPPED, NUMBERS, TEXTS, BadMapping, condition, holders, paths_of
 from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.pieces import text_or_json
@@ -25,6 +26,7 @@ from webapp.dumps.sqlite_tables import opened, opened_tables
 from webapp.dumps.stream import walk
 from webapp.dumps.told_texts import OF_ANSWERS, TELLS, is_written_by_model
 from webapp.dumps.values import WORDS, as_object
+from webapp.plugins import find
 
 _FILLED = {**{name: name for name in (*TEXTS[1:], *NUMBERS, "cost")}, "time": "sent_at"}
 _WRITTEN = frozenset(WORDS["written"].split())
@@ -49,10 +51,11 @@ class Mapped(Declared):
     def sniff(self, head: DumpHead) -> int:
         return 0
 
-    def by(self, mapping: Mapping[str, str]) -> Mapped:
-        """This format with a mapping. Raises `BadMapping`."""
+    def by(self, mapping: Mapping[str, str]) -> Format:
+        """The format with a mapping, of a text by the words behind which somebody speaks. Raises `BadMapping`."""
         paths_of(mapping)
-        return Mapped(mapping)
+        log = find("webapp.dumps.formats", "log_lines")
+        return type(log)(labels_of(mapping)) if "said" in mapping else Mapped(mapping)
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if not self.mapping:
@@ -158,7 +161,7 @@ class Guessed(Mapped):
         return int(_evident(head) is not None)
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        return self.by(_evident(head) or {}).sessions(source, head)
+        return Mapped(_evident(head) or {}).sessions(source, head)
 
     def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
         yield from super().turns(entries, context)

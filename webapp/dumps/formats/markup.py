@@ -11,11 +11,12 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
+from webapp.dumps.labels import side_of
 from webapp.dumps.messages.bodies import said_turns
 from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.turns import each_with, message_turns, text_turns, turns_of
 from webapp.dumps.records import Turn
-from webapp.dumps.told_texts import NAMES_MODEL, RUN_BY, side_of
+from webapp.dumps.told_texts import NAMES_MODEL, RUN_BY
 from webapp.dumps.values import MODEL_NAMES, as_object, is_speech, text
 
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w:-]{0,40}+)(?P<with>[^<>]{0,4000}+)>|<![A-Za-z][^<>]{0,400}+>")
@@ -213,8 +214,7 @@ class Sections(Format):
         return 44 if head.shape == "text" and _sections(head.text) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        entries = ((f"character {at}", entry) for at, entry in _sections(source.plain_text()))
-        yield SessionEntries(source.stem, entries)
+        yield SessionEntries(source.stem, ((f"character {at}", said) for at, said in _sections(source.plain_text())))
 
     def checked(self, entry: dict[str, Any]) -> dict[str, Any]:
         return {"text": entry["text"]}

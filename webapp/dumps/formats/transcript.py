@@ -8,6 +8,7 @@ from itertools import dropwhile, groupby
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
+from webapp.dumps.labels import side_before
 from webapp.dumps.messages.framing import (
     BUFFERED,
     FENCED,
@@ -66,7 +67,7 @@ _HEADINGS = tuple(
 _OWN = {_HEADINGS[0]: "", _HEADINGS[1]: "===", _HEADINGS[2]: "---"}
 """which no other tool writes, with how what stands before the first ends"""
 _ANYBODY = r"(?P<name>[^\W\d_][\w .@-]{0,40})"
-_SAID = r"(?: (?=\S)|[ \t]*\r?$)"
+_SAID = r"(?: {1,3}(?=\S)|[ \t]*\r?$)"
 _LABELS = tuple(
     re.compile(pattern, re.M)
     for pattern in (
@@ -96,8 +97,6 @@ _ROLES = re.compile(
 )
 _BUFFER = re.compile(r"^(?P<who>Human|AI|System|Tool|Function): ", re.M)
 """LangChain's `get_buffer_string`, told by the calls that it prints behind what is said"""
-_ASKED = re.compile(r"^(?:(?P<asks>Question|Query|Pregunta|Frage)|(?P<who>Answer|Respuesta|Antwort)):\s", re.M)
-"""what may be of people, and of a model only below the time that a program wrote"""
 _LINED = re.compile(rf"(?:^|(?<=[.!?…。！？\"'}})\]`] ))(?!Model|Agent){_NAME}: ?(?=\S)", re.M)
 """also without a space, and within a line behind what ends a sentence"""
 _ALONE = re.compile(
@@ -193,7 +192,7 @@ def _style(written: str) -> re.Pattern[str] | None:
             return style
     if (label := _labelled(written)) is not None:
         return label
-    return _ASKED if _are_timed(written) else _ALONE if _alternate(written) else None
+    return _ALONE if _alternate(written) else None
 
 
 def _alternate(written: str) -> bool:
@@ -205,13 +204,6 @@ def _alternate(written: str) -> bool:
     return is_turned and led and sides == (sides[:2] * len(sides))[: len(sides)]
 
 
-def _are_timed(written: str) -> bool:
-    """Whether questions and answers, which may be people's, stand each below the time that a program wrote."""
-    sides = [_side(mark) for mark in _ASKED.finditer(written)]
-    framing = framing_of(written.strip().partition("\n")[0])
-    return {*sides} == {"user", "assistant"} and len(framing.findall(written)) == sides.count("user")
-
-
 def _labelled(written: str) -> re.Pattern[str] | None:
     """The names of two who speak in turn, of which one is a model's and the other may be anybody's."""
     for label in _LABELS:
@@ -220,13 +212,13 @@ def _labelled(written: str) -> re.Pattern[str] | None:
         begins = names.index(asking[0]) if asking and label in _LABELS[1:3] else 0
         runs = [name for name, _ in groupby(names)] if label is _LABELS[0] else names[begins:]
         turns = turns_of_names(runs, 4 if label is _PLAIN else 3)
-        known = {name for name in names if re.fullmatch(MODEL, name, re.I) or _OF_MODEL.search(name)}
+        known = {name for name in names if side_before(name) == "assistant" or _OF_MODEL.search(name)}
         known = set(turns[1:]) if label is _PLAIN or not known else known
         is_log = bool(asking) and label in _LABELS[1:3]  # other records may stand between them
         is_chat = (turns or len(set(names)) == 2) and names[0] not in known and label.match(written.lstrip())
         if len(known) == 1 and (is_log or is_chat):
             asks, answers = re.escape(asking[0] if is_log else names[0]), re.escape(known.pop())
-            others = rf"|{label.pattern.partition(_ANYBODY)[0]}(?=(?P<event>\S))" if is_log else ""
+            others = rf"|{label.pattern.partition(_ANYBODY)[0]}(?=(?P<event>[\s\S]))" if is_log else ""
             names_pattern = rf"(?:(?P<asks>{asks})|(?P<who>{answers}))"
             return re.compile(label.pattern.replace(_ANYBODY, names_pattern) + others, re.M)
     return None

@@ -16,7 +16,7 @@ from webapp.dumps.messages.stream_kinds import is_event
 from webapp.dumps.messages.streams import put_together
 from webapp.dumps.messages.turns import Conversation, message_turns, spent, text_turns, turns_of, with_once
 from webapp.dumps.records import MODEL_KINDS, Stop, Turn, changed, role_of
-from webapp.dumps.values import are_messages, as_list, as_object, first_moment, first_text, text
+from webapp.dumps.values import are_messages, as_list, as_object, first_moment, first_text, is_speech, text
 
 _MALFORMED = "MALFORMED_FUNCTION_CALL"
 """What Google says of a call that it could not read; of its text no more is left than the message."""
@@ -275,3 +275,12 @@ _SERVED = re.compile(
 def is_served(request: Any, response: Any) -> bool:
     """Whether this is a line about a page that a server gave: the first line of a request, or a status."""
     return any(isinstance(side, str) and _SERVED.match(side) for side in (request, response))
+
+
+def is_again(turn: Turn, place: str, conversation: Conversation) -> bool:
+    """Whether it was answered before, as an entry of another kind or another name in it says, too."""
+    text, here = hash((turn.kind, turn.raw)), hash((turn.kind, turn.raw, place))
+    is_known = text in conversation.answered and here not in conversation.answered
+    if turn.kind == "response" and is_speech(turn.raw or "") and not is_known:
+        conversation.answered |= {text, here}
+    return is_known
