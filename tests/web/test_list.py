@@ -7,7 +7,6 @@ import json
 import re
 import zipfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -131,12 +130,12 @@ def test_marks_for_several_responses_are_shaded_by_the_share_that_failed() -> No
 
 
 def test_a_mark_of_the_map_says_how_many_failed_of_how_many() -> None:
-    cell = Cell(0, 416, "failed", 12, 400, False)
+    cell = Cell(0, 416, "c" * 388 + "fs" * 6)
     assert cell_words(cell) == "turns 0–416: 12 of 400 responses failed, 3 %"
-    assert cell_words(replace(cell, of=417, of_turns=True)) == "turns 0–416: 12 of 417 turns failed, 2.88 %"
     assert cell_words(cell, True) == "turns 0–416: 12 of 400 responses recorded failures, 3 %"
-    assert cell_words(Cell(3, 3, "other", 0, 0, False)) == "turn 3"
-    assert cell_words(Cell(3, 3, "failed", 1, 1, False)) == "turn 3: failed"
+    assert cell_words(Cell(3, 3, "")) == "turn 3"
+    assert cell_words(Cell(3, 3, "f")) == "turn 3: failed"
+    assert cell_words(Cell(3, 3, "e"), True) == "turn 3: JSON inside other text"
 
 
 def test_every_link_of_the_list_leads_somewhere(client: FlaskClient, bring: Callable[..., None]) -> None:

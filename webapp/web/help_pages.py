@@ -19,7 +19,7 @@ from webapp import installation
 from webapp.extensions import db
 from webapp.store.ingest.start import ingest_examples
 from webapp.store.models import Session
-from webapp.store.sessions import debugger_queries, overview, where
+from webapp.store.sessions import debugger_queries, where
 from webapp.store.sessions import turns as turn_store
 from webapp.store.write.parser import OURS
 from webapp.web.links import own_path, turn_url
@@ -158,7 +158,7 @@ def guide_steps() -> tuple[str, ...]:
     session = db.session.scalar(query.order_by(first, Session.id).limit(1))
     if session is None or session.home_profile == "unknown":
         return ()
-    for position in overview.failed_positions(db.session, session)[:_MOST_TRIED]:
+    for position in turn_store.failed_positions(db.session, session)[:_MOST_TRIED]:
         trace = debugger_queries.trace(turn_store.find(db.session, session, position), OURS)
         edited = next((at for at in trace.chosen if trace.attempts[at].edits), None)
         if edited is not None:

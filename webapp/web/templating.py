@@ -255,6 +255,7 @@ def init_app(app: Flask) -> None:
             outcome_marks.marks,
             outcome_marks.failures,
             outcome_marks.shade,
+            outcome_marks.gravest,
             outcome_marks.cell_words,
             outcome_marks.marks_in_words,
         ),

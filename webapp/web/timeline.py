@@ -165,6 +165,8 @@ def _matrix(phase: str, speakers: Mapping[str, Mapping[int, TurnLine]]) -> dict[
 STEP = 100
 """turns a window"""
 MOST_HITS = 50
+MOST_FAILED = 2000
+"""failures that keys go to"""
 _MOST_OPEN = 200
 
 
@@ -213,8 +215,9 @@ def window(
 
 def head(db: orm.Session, session: Session, evidence: list[Finding]) -> dict[str, Any]:
     """What stands above the timeline."""
-    cells, bin_size = overview.cells(db, session)
-    failed_at = overview.failed_positions(db, session)
+    marks = turn_store.marks(db, session)
+    cells, bin_size = overview.cells(session, marks)
+    failed_at = [position for position, letter in marks if letter in turn_store.FAILED][:MOST_FAILED]
     inferred = rules.evidence(session.home_profile, session.home_source, session.extra)
     in_a_stream = _in_a_stream(session.home_profile)
     return {

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple, TypeVarTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -17,15 +18,17 @@ from webapp.refusals import NotThere
 from webapp.store.db import types
 from webapp.store.db.types import PackedJson, PackedText
 from webapp.store.models import MODEL_KINDS as MODEL_KINDS
-from webapp.store.models import Label, Parse, Session, Turn, TurnContract, contract_state, has_failed
+from webapp.store.models import Label, Parse, Session, Turn, TurnContract, contract_state, has_mark
 from webapp.store.sessions import sessions
-from webapp.store.write.parser import OURS, UNKNOWN
+from webapp.store.write.parser import OURS
 from webapp.store.write.stored_turns import home_parse, join_parses, our_parse
 from webapp.store.write.tally import READABLE
 
-Columns = TypeVarTuple("Columns")
 PREVIEW = 200
 """code points"""
+FAILED = "fs"
+"""letters of a strip that stand for a failure in production"""
+Mark = tuple[int, str]
 
 
 class NoSuchTurn(NotThere):
@@ -71,13 +74,11 @@ class TurnLine(Shown):
 
 @dataclass(frozen=True, slots=True)
 class TurnDetail:
-    """One turn with its session, what was merged into it and its stored parses."""
+    """One turn with its session and what was merged into it."""
 
     session: Session
     turn: Turn
     duplicates: list[Turn]
-    home: Parse | None
-    fencepost: Parse | None
     failed: bool
     rescued: bool
 
@@ -107,12 +108,10 @@ def find(db: orm.Session, session: Session, position: int) -> TurnDetail:
     turns = sorted(db.scalars(_turns, here), key=lambda turn: turn.ordinal) if 0 <= position < 2**31 else []
     if not turns:
         raise NoSuchTurn(f"session {session.external_id[:200]!r} has no turn {position}")
-    parses = {parse.profile: parse for parse in db.scalars(_parses, here | {"turn": turns[0].id})}
-    home, ours = parses.get(session.home_profile), parses.get(OURS)
+    verdicts = {row.profile: row.verdict for row in db.execute(_verdicts, here | {"turn": turns[0].id})}
     contract = db.get(TurnContract, turns[0].id)
-    own, fencepost = (parse.verdict if parse else None for parse in (home, ours))
-    how = outcome(turns[0], own, fencepost, contract.state if contract else None)
-    return TurnDetail(session, turns[0], turns[1:], home, ours, *how)
+    own, ours = verdicts.get(session.home_profile), verdicts.get(OURS)
+    return TurnDetail(session, turns[0], turns[1:], *outcome(turns[0], own, ours, contract.state if contract else None))
 
 
 def find_by_id(db: orm.Session, ident: str, position: int) -> TurnDetail:
@@ -146,15 +145,22 @@ class Neighbours(NamedTuple):
     next_failed: int | None = None
 
 
+def marks(db: orm.Session, session: Session) -> list[Mark]:
+    """Where each response stands that has a mark in the session's strip, and its letter, in order."""
+    return list(zip(db.scalars(_marked, {"session": session.id}), session.strip, strict=False))
+
+
+def failed_positions(db: orm.Session, session: Session) -> list[int]:
+    """Where the session failed in production, in order."""
+    return [position for position, letter in marks(db, session) if letter in FAILED] if session.failed_count else []
+
+
 def neighbours(db: orm.Session, session: Session, position: int) -> Neighbours:
     previous = position - 1 if 0 < position <= session.turn_count else None
     following = position + 1 if position + 1 < session.turn_count else None
-    if not session.failed_count:
-        return Neighbours(previous, following)
-    query = written(session, sa.select(Turn.position)).where(has_failed_here(session)).limit(1)
-    before = query.where(Turn.position < position).order_by(Turn.position.desc())
-    after = query.where(Turn.position > position).order_by(Turn.position)
-    return Neighbours(previous, following, db.scalar(before), db.scalar(after))
+    failed = failed_positions(db, session)
+    before, after = failed[: bisect_left(failed, position)], failed[bisect_right(failed, position) :]
+    return Neighbours(previous, following, before[-1] if before else None, after[0] if after else None)
 
 
 def _line(row: sa.Row[*tuple[Any, ...]], copies: dict[int, int], judgements: dict[int, str]) -> TurnLine:
@@ -174,23 +180,6 @@ def _line(row: sa.Row[*tuple[Any, ...]], copies: dict[int, int], judgements: dic
 def preview(head: bytes) -> str:
     """The first 200 code points of a text that begins with the bytes `head`, cut anywhere."""
     return types.decoded(head)[:PREVIEW]
-
-
-def written(session: Session, query: sa.Select[*Columns]) -> sa.Select[*Columns]:
-    """What models wrote in the session, beside their home profile's parses, `fencepost`'s where that is unknown."""
-    profile = OURS if session.home_profile == UNKNOWN else session.home_profile
-    home = sa.and_(Parse.turn_id == Turn.id, Parse.profile == profile)
-    return query.outerjoin(Parse, home).where(
-        Turn.session_id == session.id, Turn.duplicate_of.is_(None), Turn.kind.in_(MODEL_KINDS)
-    )
-
-
-def has_failed_here(session: Session) -> sa.ColumnElement[bool]:
-    """Whether one of those that are `written` failed in production."""
-    recorded = has_failed(Turn)
-    if session.home_profile == UNKNOWN:
-        return recorded
-    return sa.or_(recorded, sa.func.coalesce(Parse.verdict, "") == "failed")
 
 
 # Statements are made once: to make one anew, and its key in the cache, takes longer than to run it.
@@ -214,6 +203,12 @@ _timeline = join_parses(
     .order_by(Turn.position),
     _home,
 )
+_marked = (
+    sa.select(Turn.position)
+    .where(Turn.session_id == sa.bindparam("session"), Turn.duplicate_of.is_(None))
+    .where(Turn.kind.in_(MODEL_KINDS), has_mark(Turn))
+    .order_by(Turn.position)
+)
 _counted = (
     sa.select(Turn.duplicate_of, sa.func.count().label("copies"))
     .where(*_within, Turn.duplicate_of.is_not(None))
@@ -224,10 +219,8 @@ _judgements = (
 )
 _turns = sa.select(Turn).where(Turn.session_id == sa.bindparam("session"), Turn.position == sa.bindparam("position"))
 """Not in order: for that SQLite would go through all of the session by its ordinals."""
-_parses = (
-    sa.select(Parse)
-    .options(orm.defer(Parse.trace))
-    .where(Parse.turn_id == sa.bindparam("turn"), Parse.profile.in_((_home, OURS)))
+_verdicts = sa.select(Parse.profile, Parse.verdict).where(
+    Parse.turn_id == sa.bindparam("turn"), Parse.profile.in_((_home, OURS))
 )
 
 

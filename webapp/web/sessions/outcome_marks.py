@@ -90,13 +90,12 @@ def marks_in_words(letters: str, unknown: bool = False) -> str:
 
 def cell_words(cell: Cell, unknown: bool = False) -> str:
     """What a mark of a session's map stands for: `turns 0–416: 12 of 400 responses failed, 3.0 %`."""
-    noun = "turn" if cell.of_turns else "response"
-    failed = "recorded failures" if unknown else "failed"
     if cell.position == cell.last:
-        outcome = "parser unknown" if unknown and cell.outcome not in ("failed", "clean") else cell.outcome
-        return f"turn {cell.position}" + ("" if outcome == "other" else f": {outcome}")
-    among = f"{cell.failed:,} of {words.counted(cell.of, noun)} {failed}"
-    share = f", {percent(cell.failed, cell.of)} %" if cell.failed else ""
+        names = UNKNOWN_NAMES if unknown else NAMES
+        return ": ".join((f"turn {cell.position}", *map(names.__getitem__, cell.letters)))
+    failed, of = cell.failed, len(cell.letters)
+    among = f"{failed:,} of {words.counted(of, 'response')} {'recorded failures' if unknown else 'failed'}"
+    share = f", {percent(failed, of)} %" if failed else ""
     return f"turns {cell.position:,}–{cell.last:,}: {among}{share}"
 
 
