@@ -239,6 +239,33 @@ def test_empty_answers_are_not_ticked_where_no_tokens_are_counted(home: Path) ->
     assert "1 answer without a text" in answer["sessions"][0]["checks"]["answered"]["why"]
 
 
+ASKED = {"role": "user", "content": "Summarise the logs."}
+ANSWERED = {"role": "assistant", "content": "They are empty."}
+TOO_LONG = {"error": {"message": "Prompt is too long", "type": "invalid_request_error"}}
+
+
+@pytest.mark.parametrize(
+    ("entries", "state"),
+    [
+        ([ASKED, TOO_LONG], "broken"),
+        ([ASKED, TOO_LONG, ANSWERED], "kept"),
+        ([ASKED, ANSWERED, TOO_LONG], "kept"),
+        ([ASKED, ANSWERED, ASKED, {"error": {"message": "Request was aborted."}}], "kept"),
+    ],
+    ids=["instead of an answer", "then an answer", "behind the answer", "stopped by a person"],
+)
+def test_an_error_instead_of_the_last_answer_breaks_a_check(
+    tmp_path: Path, entries: list[dict[str, Any]], state: str
+) -> None:
+    log = tmp_path / "chat.jsonl"
+    log.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries))
+    answer = document(str(log))
+    assert states(answer)["answered"] == state
+    assert ("it ends in an error, without an answer: `Prompt is too long`." in scan(str(log)).stdout) == (
+        state == "broken"
+    )
+
+
 BROWSER = """import sys, urllib.request
 with urllib.request.urlopen(sys.argv[1], timeout=60) as answer, open({seen!r}, "a") as seen:
     print(answer.status, sys.argv[1], file=seen)

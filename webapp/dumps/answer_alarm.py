@@ -71,7 +71,7 @@ class SessionAnswers:
             says_nothing = False
         if turn.kind == "event":
             self.mute += not (turn.raw or turn.role or turn.phase or turn.agent)
-            self.unrecorded += turn.raw is None and turn.tokens_out is not None
+            self.unrecorded += turn.raw is None and bool(turn.tokens_out)
         else:
             self.last = turn.kind
         if turn.kind in MODEL_KINDS:

@@ -97,14 +97,14 @@ def _named(part: Part, holder: dict[str, Any]) -> tuple[str | None, str | None]:
 
 
 def result_piece(part: Part, entry: dict[str, Any]) -> Piece:
-    """What a tool answered; with `blocks` a list of them is the text that they hold."""
+    """What a tool answered, an error where `is_error` holds; with `blocks` a list of them is the text they hold."""
     value = at(entry, part["result"])[0]
     name, ident = _named(part, entry)
     failure = text_or_json(at(entry, part.get("failed"))[0])
+    is_error = True if "is_error" in part and holds(entry, part["is_error"]) else None
     if "blocks" in part and isinstance(value, list):
-        raw = joined(content(value))
-        return Piece("result", raw, name, ident, failure=failure)
-    return replace(Piece.of_result(value, name, ident), failure=failure)
+        value = joined(content(value))
+    return replace(Piece.of_result(value, name, ident), failure=failure, is_error=is_error)
 
 
 def _call(call: dict[str, Any], part: Part, called: set[str]) -> Piece:

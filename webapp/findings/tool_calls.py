@@ -195,11 +195,14 @@ class CallTracker:
 _ERROR_LOOKED_AT, _LONGEST_ERROR = 300, 4000
 _error = re.compile(
     r"""\s{0,9}(?:
-      <(?:tool_use_)?error>|\[error\]|\[?(?:tool\ |validation\ |execution\ )?errors?\b\]?\s?[:!]|\w{0,60}Error:
+      <(?:tool_use_)?error(?:_details)?>|the\ tool\ execution\ failed\b
+    | \[error\]|\[?(?:tool\ |validation\ |execution\ )?errors?\b\]?\s?[:!]|\w{0,60}Error:
     | (?:an\ )?error\ (?:occurred|(?:invoking|executing|calling|running|parsing|while)\b)|mcp\ error\b
     | failed\ to\ |[a-z_]{1,40}(?:\ [a-z_]{1,40}){0,4}\ failed(?:\ with\ [^:\n]{1,60})?:
     | \d+\ validation\ errors?(?::|\ for\b)|traceback\ \(most|missing\ (?:required|argument|parameter)
     | invalid\ (?:arguments?|parameters?|input|tool)|(?:unknown|unavailable|no\ such)\ (?:tool|function)
+    | the\ (?:[\w.-]{1,60}\ tool\ was\ called\ with\ invalid|arguments\ provided\ to\ the\ tool\ are\ invalid)\b
+    | (?:model\ tried\ to\ call\ unavailable\ tool|tool\ invoke\ error:|no\ sufficiently\ similar\ match\ found)
     | (?:tool|function)\ \W?[\w.:/-]{1,80}\W?\ (?:not\ found|does\ not\ exist|is\ not\ )
     )""",
     re.IGNORECASE | re.VERBOSE,
@@ -211,7 +214,9 @@ _validation = re.compile(
     r"is a required property|is not of type '|Invalid arguments for tool|does not match (?:the )?(?:required )?schema",
     re.IGNORECASE,
 )
-_by_the_user = re.compile(r"\buser (?:doesn't want|does not want|rejected|denied|declined|interrupted|cancelled)", re.I)
+_by_the_user = re.compile(
+    r"\buser (?:does(?:n't| not) want|rejected|denied|declined|interrupted|cancelled)|tool execution aborted", re.I
+)
 _varying = re.compile(
     r"(?:[A-Za-z]:)?[\w.~-]{0,80}(?:[/\\][\w.@+~-]{1,200})+|\b[0-9a-f]{8}-[0-9a-f-]{20,36}\b|\b\w{0,40}\d[\w.,:-]{0,60}"
 )
@@ -241,6 +246,8 @@ def _is_error_object(raw: str) -> bool:
     if said.get("isError") is True or said.get("is_error") is True:
         return True
     is_marked = said.get("success") is False or said.get("ok") is False or said.get("status") == "error"
+    if len(said) == 1 and isinstance(only := next(iter(said.values())), str) and _error.match(only):
+        return True  # a result under its tool's name
     words = [said.get(key) for key in ("error", *(("message", "detail", "reason") if is_marked else ()))]
     return any(word and isinstance(word, str | dict) for word in words)
 

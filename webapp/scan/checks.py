@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -13,6 +14,7 @@ from webapp.parsing import Trace
 from webapp.parsing.words import counted
 
 State = Literal["kept", "broken", "unknown"]
+_by_a_person = re.compile(r"abort|cancel|interrupt", re.IGNORECASE)
 
 
 class Check(NamedTuple):
@@ -66,6 +68,9 @@ class Evidence:
     """answers that say nothing, of which the log does not say what they cost"""
     broken: dict[str, set[int]] = field(default_factory=dict)
     """positions of responses that break their contract, by its state; one that failed in production is no JSON"""
+    asked: bool = False
+    error: tuple[int, str] | None = None
+    """whether what was asked last has no answer yet; the position and the beginning of the error that came instead"""
 
     def breaks(self, position: int, state: str = "invalid_json") -> None:
         self.broken.setdefault(state, set()).add(position)
@@ -85,6 +90,12 @@ class Evidence:
     def see(self, turn: Turn, position: int, traces: Sequence[Trace]) -> None:
         """Count the next turn, which repeats no other."""
         self.results += turn.kind == "tool_result"
+        asks = turn.kind in ("prompt", "tool_result")
+        is_broken_off = turn.stop is not None and turn.stop.reason == "error"
+        if asks or turn.kind == "tool_call" or (turn.written_by_model and turn.raw and not is_broken_off):
+            self.asked, self.error = asks, None
+        elif turn.kind == "error" and self.asked and not _by_a_person.search(said := (turn.raw or "")[:400]):
+            self.error = position, " ".join(said.split())
         if not turn.written_by_model:
             return
         self.responses += 1
@@ -106,6 +117,7 @@ def results(evidence: Evidence, findings: Sequence[RuleFinding]) -> dict[str, Ch
 
 def _result(name: str, check: Check, evidence: Evidence, findings: Sequence[RuleFinding]) -> CheckResult:
     turns = sorted(evidence.broken.get(check.state, ()))
+    turns += [evidence.error[0]] if name == "answered" and evidence.error else []
     turns += [position for finding in findings if finding.rule in check.rules for position in finding.turns]
     if turns or any(finding.rule in check.rules for finding in findings):
         return CheckResult("broken", turns=tuple(dict.fromkeys(turns)))

@@ -13,7 +13,7 @@ from webapp.dumps.budget import BadDump
 from webapp.dumps.records import Problem, Record, SessionStart, Turn, UnknownFormat
 from webapp.dumps.spool import LONGEST_MARK, packed_as, spool
 from webapp.dumps.sqlite_tables import merged
-from webapp.findings.rule import RuleFinding
+from webapp.findings.rule import RuleFinding, code
 from webapp.findings.rulebook import reason, sentence
 from webapp.parsing.words import counted
 from webapp.scan.checks import CheckResult, Evidence, results
@@ -210,4 +210,5 @@ def _failures_sentence(evidence: Evidence) -> str:
     broken = sum(len(turns) for state, turns in evidence.broken.items() if state != "invalid_json")
     sentences = [f"{counted(failed, 'response')} could not be read"] if failed else []
     sentences += [f"{counted(broken, 'response')} broke what the request declares"] if broken else []
+    sentences += [f"it ends in an error, without an answer: {code(evidence.error[1], 120)}"] if evidence.error else []
     return f"{'; '.join(sentences)}." if sentences else ""

@@ -47,6 +47,7 @@ class Piece:
     id: str | None = None
     call: Any = None
     failure: str | None = None
+    is_error: bool | None = None
 
     @classmethod
     def of_call(

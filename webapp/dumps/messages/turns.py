@@ -182,7 +182,7 @@ def _turn(
         note_once(words, conversation, "orphans")
     name = first.name or conversation.tools.get(first.id or "") or None
     about = {**about, "agent": name, "parent": first.id or about.get("parent")}
-    return Turn(0, "tool_result", raw=first.text, role="tool", failure=first.failure, **about)
+    return Turn(0, "tool_result", raw=first.text, role="tool", failure=first.failure, is_error=first.is_error, **about)
 
 
 _IN = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from webapp.findings.rule import EVERY_KIND, MODEL, OTHERWISE, Detail, Observer, Rule, RuleContext, TurnView, number
+from webapp.findings.tool_calls import looks_like_call, named_calls
 
 _PLACEHOLDERS = ("(no content)", "(empty content)", "(empty response)", "(empty)")
 """what programs write where a model wrote nothing; before the end of an answer, where it wrote nothing yet"""
@@ -22,19 +23,23 @@ class BilledButEmpty(Observer):
         super().__init__(context)
         self.entry = -1
         self.reasoning: int | None = None
-        self.said = self.thinks = False
+        self.said = self.thinks = self.thinks_call = False
         self.empty: _Empty | None = None
         self.tokens = self.thought = self.thought_alone = self.no_call = 0
 
     def see(self, turn: TurnView) -> None:
         is_thought = turn.kind == "event" and turn.role == "thinking"
         if turn.entry != self.entry:
-            if turn.kind in MODEL and self.empty is not None and turn.tokens_out in (None, self.empty.tokens):
+            is_more = turn.kind in MODEL and (turn.raw or turn.tool_calls or turn.tokens_out)
+            if is_more and self.empty is not None and turn.tokens_out in (None, self.empty.tokens):
                 self.empty = None  # one answer, logged in several entries
             if not (is_thought and self.empty is not None and self.empty.is_thought):  # it goes on to think
                 self.settle()
-            self.entry, self.reasoning, self.thinks, self.said = turn.entry, None, False, False
-        self.thinks |= is_thought
+            self.entry, self.reasoning = turn.entry, None
+            self.thinks = self.said = self.thinks_call = False
+        if is_thought:
+            self.thinks, raw = True, (turn.raw or "").rstrip()
+            self.thinks_call |= raw.endswith((">", "}", "]")) and (looks_like_call(raw) or bool(named_calls(raw)))
         if turn.reasoning is not None:
             self.reasoning = turn.reasoning
         if is_thought and turn.tokens_out and turn.stop == "complete":
@@ -56,7 +61,7 @@ class BilledButEmpty(Observer):
             self.tokens += self.empty.tokens
             self.thought += thought
             self.thought_alone += thought >= self.empty.tokens
-            self.no_call += self.empty.stop == "tool_call"
+            self.no_call += self.empty.stop == "tool_call" or self.thinks_call
         self.empty = None
 
     def detail(self) -> Detail:
@@ -66,10 +71,10 @@ class BilledButEmpty(Observer):
 def says(detail: Detail) -> str:
     count, tokens = detail["turns"], number(detail["tokens"], "token")
     where = "" if count == 1 else f" in {count:,} responses"
+    no_call = "; it was about to call a tool, and no call arrived" if count == detail["no_call"] else ""
     if detail["alone"] == count:
-        return f"{tokens} billed{where}, reasoning alone, no answer"
+        return f"{tokens} billed{where}, reasoning alone, no answer{no_call}"
     thought = f", {detail['thought']:,} of them for reasoning" if detail["thought"] else ""
-    no_call = "; it stopped to call a tool, and no call arrived" if count == 1 and detail["no_call"] else ""
     return f"{tokens} billed{thought}, nothing arrived{where}{no_call}"
 
 

@@ -6,15 +6,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import takewhile
 from typing import Any
 
-from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView, code, number
+from webapp.findings.rule import MODEL, Detail, MarkedTurns, Observer, Rule, RuleContext, TurnView, code, number
 from webapp.findings.tool_calls import is_rejection, skeleton
 
 _ENOUGH = 3
 _MOST_ROWS = 1000
 _passing = re.compile(r"\b(?:429|50[234]|529)\b|too many requests|rate.?limit|overload|timed? ?out|unavailable", re.I)
 """in an error that passes by itself"""
+_spoken = re.compile(r"\[(?P<tool>\w{1,80})(?: for (?s:.{0,400}?))?\] Result:\s{0,9}|(?=\[ERROR\] You did not use)")
+"""what Cline and its kin send back as a prompt, before the result of a call that the answer wrote as text"""
 _MOST_FINDINGS = 5
 _Key = tuple[int | None, str]
 """a sounding and a tool"""
@@ -49,11 +52,14 @@ class RejectedAgain(Observer):
         """where the last result stands that is no rejection"""
 
     def see(self, turn: TurnView) -> None:
+        if turn.kind == "prompt" and (spoken := _spoken.match(turn.raw or "")) is not None:
+            turn = turn._replace(kind="tool_result", agent=spoken["tool"], raw=(turn.raw or "")[spoken.end() :])
+            self.calls[turn.sounding, turn.agent or ""] = self.calls.get((turn.sounding, ""))
         key = turn.sounding, turn.agent or ""
         if turn.kind == "tool_result":
             self._result(key, turn)
             return
-        if turn.kind == "tool_call":
+        if turn.kind in MODEL:
             self.calls[key] = turn.raw
             _bound(self.calls)
         if turn.tokens_in is not None or turn.tokens_out is not None or turn.cost is not None:
@@ -82,7 +88,8 @@ class RejectedAgain(Observer):
         if row is None or row.kind != kind or self._moves(row, turn):
             self._close(key)
             lines = [line.strip() for line in (turn.raw or "").splitlines() if line.strip()] or [""]
-            error = " ".join(lines[: 1 + lines[0].endswith(":")])
+            opening = sum(1 for _ in takewhile(lambda line: line.endswith((":", ">")), lines))
+            error = " ".join(lines[: 1 + opening])
             row = self.rows[key] = _Row(kind, error[:200], hash(turn.raw), call=self.calls.get(key), began=turn.sent_at)
             if len(self.rows) > _MOST_ROWS:
                 self._close(next(iter(self.rows)))
@@ -117,7 +124,7 @@ def says(detail: Detail) -> str:
     spent = [
         *([f"{detail['tokens']:,} tokens"] if detail["tokens"] is not None else []),
         *([f"${detail['cost']:.2f}"] if detail["cost"] is not None else []),
-        *([_duration(detail["seconds"])] if detail["seconds"] is not None else []),
+        *([_duration(detail["seconds"])] if detail["seconds"] else []),
     ]
     cost = f"; {', '.join(spent)} from the second one on" if spent else ""
     return f"{tool} rejected {call} {detail['times']:,} times with the same error, {code(detail['error'], 120)}{cost}"
@@ -127,4 +134,4 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:,.0f} minutes" if seconds >= 120 else number(round(seconds), "second")
 
 
-plugin = Rule("rejected_again", "high", 28, ("response", "tool_call", "tool_result"), RejectedAgain, says)
+plugin = Rule("rejected_again", "high", 28, ("response", "tool_call", "tool_result", "prompt"), RejectedAgain, says)
