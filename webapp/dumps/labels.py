@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 from webapp.dumps.mappings import LABELS
@@ -17,10 +18,13 @@ SAYS_NOTHING = re.compile(f"(?:{_SILENT})?")
 _NOTED = r"[\])*_】>]{0,4}(?: ?[\[(][^\])\n]{1,60}[\])])?[*_]{0,3} ?"
 _ENDS = r"(?:：[*_]{0,3}|:+[*_]{0,3}(?=\s)|[=-]>|(?<=[\]*_】])(?=\r?$))"
 _CLOSE = rf"{_NOTED}{_ENDS}(?![ \t]*{_SILENT}[ \t]*\r?$)"
-_AHEAD = rf"(?:(?:{BEGIN.pattern})(?:[^\n]{{0,160}}?[\s\]):|>-])?|[^\w\n]{{0,8}})"
+_LOGGER = r"(?:[^\n]{0,40}?\b(?:DEBUG|INFO|WARN(?:ING)?|ERROR)\b)?[\]:\s]{1,3}[\w.]{1,60}:\s?"
+_AHEAD = rf"(?:(?:{BEGIN.pattern})(?:{_LOGGER}|[^\n]{{0,160}}?[\s\]):|>-])?|[^\w\n]{{0,8}})"
 _ANYBODY = r"[^\W\d_][\w.]{0,30}(?:[ _/'-][\w.]{1,30}){0,4}"
 _COMING = re.compile(r"(?i)^(?:final|received) ")
 _NAMED = re.compile(f"{USER}|{MODEL}|task (?:completed|finished|output|result)", re.I)
+_UNSURE = re.compile(r"(?i)\b(?:tasks?|ask(?:ing|ed)?|messages?|msg|repl(?:y|ies))\b")
+"""what builds, peers and mail servers have, too"""
 _OF_MODELS = re.compile(rf"\b(?:llm|openai|anthropic|{MODEL_NAMES})", re.I)
 _WEAK = {*WORDS["weak"].split(), "input", "request", "requests", "output"}
 _ANY = re.compile(rf"^(?:{_AHEAD}(?P<known>{USER}|{MODEL}){_CLOSE}|{_AHEAD}(?P<who>{_ANYBODY}){_CLOSE})", re.M)
@@ -62,20 +66,28 @@ def guessed_labels(written: str) -> dict[str, str]:
     marks = list(_ANY.finditer(written))
     for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(written)], strict=False):
         said[mark["known"] or mark["who"]].append(written[mark.end() : end])
-    in_turn = [side_before(name) for mark in marks if (name := mark["known"])][:3] == ["user", "assistant", "user"]
-    least = 1 if _OF_MODELS.search(written) else 2
+    sides = [side for mark in marks if (side := side_before(mark["known"] or mark["who"]))]
+    is_of_model = _OF_MODELS.search(written) is not None
+    least = 3 - is_of_model
+    are_turns = sides[:least] == ["user", "assistant", "user"][:least]
+    speak = any(map(_speaks, chain(*said.values())))
     spoken = [
         name
         for name, texts in said.items()
-        if (in_turn and _NAMED.fullmatch(name)) or (len(texts) >= least and any(map(is_speech, texts)))
+        if (are_turns and (_NAMED.fullmatch(name) or speak)) or (len(texts) > least - 2 and any(map(is_speech, texts)))
     ]
     said_by = (",".join(name for name in spoken if side_before(name) == side) for side in ("assistant", "user"))
     named = dict(zip(LABELS, said_by, strict=True))
-    if named["said"]:
+    is_sure = is_of_model or any(side_before(_UNSURE.sub("", name)) for name in spoken)
+    if named["said"] and is_sure:
         return {field: names for field, names in named.items() if names}
     again = {name: texts for name, texts in said.items() if len(texts) > 1 and "_" not in name}
-    speak = all(2 * sum(map(is_speech, texts)) > len(texts) for texts in again.values())
-    return {"said": ",".join(again)} if speak and len(again) > 1 and not BEGIN.match(written) else {}
+    are_spoken = all(2 * sum(map(is_speech, texts)) > len(texts) for texts in again.values())
+    return {"said": ",".join(again)} if are_spoken and len(again) > 1 and not BEGIN.match(written) else {}
+
+
+def _speaks(text: str) -> bool:
+    return is_speech(text) or text.lstrip()[:1] in ("{", "[")
 
 
 def side_before(name: str) -> str | None:

@@ -91,8 +91,8 @@ _BOLD = re.compile(rf"^(?:> |{_SIGN})\*\*(?!Model|Agent){_SIGN}{_NAME}{_NOTE}(?:
 _ROLES = re.compile(
     r"^(?:(?P<who>user|assistant|system|tool|function|human|ai):"
     r"|(?P<spaced>(?i:user|you|human|assistant|system|ai|model|bot)) :"
-    r"|\[(?P<name>USER|ASSISTANT|SYSTEM|TOOL|HUMAN|AI)\]:?"
-    r"|\*\*(?P<bold>user|assistant|system|human|ai)\*\*:)(?: |[ \t]*\r?$)",
+    r"|\[(?P<name>(?i:USER|ASSISTANT|SYSTEM|TOOL|HUMAN|AI))\]:?"
+    r"|\*\*(?P<bold>user|assistant|system|human|ai)(?:\*\*:|:\*\*))(?: |[ \t]*\r?$)",
     re.M,
 )
 _BUFFER = re.compile(r"^(?P<who>Human|AI|System|Tool|Function): ", re.M)
