@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, SessionEntries, Sessions, Source
-from webapp.dumps.linked_turns import LAST_RESPONSE
 from webapp.dumps.log_records import text_records
 from webapp.dumps.messages.exchanges import exchange
 from webapp.dumps.messages.framing import with_plain_ends
@@ -42,8 +41,6 @@ class Aider(Format):
         if kind == "note":
             if match := _MODEL.search(raw):
                 conversation.model = match[1]
-            if raw.startswith("The LLM did not conform to the edit format"):
-                return [Turn(0, "error", raw=raw, role="aider", answers=LAST_RESPONSE)]
             return event_turns("aider", raw, **_spent(raw))
         role = "user" if kind == "prompt" else "assistant"
         return text_turns(raw, role, conversation)
