@@ -143,8 +143,8 @@ class Format:
         """When an entry was written, for its turns that do not say it."""
         return {"sent_at": first_moment(entry, *self.times)}
 
-    def side(self, turn: Turn, conversation: Any) -> Side | None:
-        """What the turn, of the entry read last, may be a twin of, where its logger writes things twice."""
+    def side(self, turn: Turn, entry: dict[str, Any], conversation: Any) -> Side | None:
+        """What a turn of an entry may be a twin of, where its logger writes things twice."""
         return None
 
     def checked(self, entry: dict[str, Any]) -> dict[str, Any]:
@@ -205,7 +205,7 @@ class Format:
                 yield Problem(at, note), None
             conversation.notes.clear()
             for turn in numbered(conversation.entry, value, turns or event_turns(), self.about(value)):
-                yield turn, self.side(turn, conversation)
+                yield turn, self.side(turn, value, conversation)
             conversation.entry += 1
 
 

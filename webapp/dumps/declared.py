@@ -19,7 +19,7 @@ its third part leads to are one, whatever passes its last between them, up to on
 title, or which parser the program has. Ids that are `hex` may be base64. Of its `rules`, or those of the format that
 they name, the first whose `when` holds says what an entry is; those with `go_on` let others follow (`declared_rules`,
 `declared_pieces`). Where events repeat calls that answers hold there are `echoes`, and the rule of such an event is an
-`echo`.
+`echo`; `twins` are turns that are logged twice, and what `tells` of a session is none of its entries.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path as File
 from typing import Any
 
 from webapp.dumps.base import DumpHead, Entries, Entry, Format, SessionEntries, Sessions, Source
-from webapp.dumps.declared_pieces import tree_entries
+from webapp.dumps.declared_pieces import preferred, tree_entries
 from webapp.dumps.declared_rules import Declaring, branched, filling, repeated, ruled, with_spent, without_empty
 from webapp.dumps.documents import inner_list, joined_runs, nested, objects, page_entries, with_list
 from webapp.dumps.json_path import all_at, at, holds, without
+from webapp.dumps.linked_turns import Side
 from webapp.dumps.messages.turns import each_filled, each_with, event_turns, note_once, note_unknown_kind
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import by_time, each_session, spilled
@@ -156,7 +157,12 @@ class Declared(Format):
                 part = replace(part, name=source.stem) if is_unnamed and isinstance(part, SessionEntries) else part
                 yield from self._sorted(part)
         elif "sort" in self.spec:
-            yield from by_time(entries, lambda value: self.session_of(value) or source.stem, self._time)
+            yield from by_time(
+                entries,
+                lambda value: self.session_of(value) or source.stem,
+                self._time,
+                partial(self._told, source.stem),
+            )
         else:
             yield from super().sessions(source, head)
 
@@ -174,7 +180,12 @@ class Declared(Format):
     def _sorted(self, session: SessionEntries | Problem) -> Sessions:
         if isinstance(session, Problem) or "sort" not in self.spec:
             return iter((session,))
-        return by_time(session.entries, lambda _: session.name, self._time, session.title, session.extra)
+        known = [replace(session, entries=())] if session.extra else []
+        return by_time(session.entries, lambda _: session.name, self._time, known=known)
+
+    def _told(self, stem: str, value: dict[str, Any]) -> SessionEntries | None:
+        """The session that an entry `tells` of, which is then none of its entries."""
+        return self.named(stem, value, iter(())) if "tells" in self.spec and holds(value, self.spec["tells"]) else None
 
     def named(self, fallback: str, about: dict[str, Any], entries: Iterator[Entry | Problem]) -> SessionEntries:
         """A session by what stands around its entries."""
@@ -206,7 +217,7 @@ class Declared(Format):
             for side in ("before", "after")
         )
         items = [{spec["wrap"]: item} for item in items] if "wrap" in spec else self._paired(items)
-        closing += _preferred(about, spec.get("preferred", ()))
+        closing += preferred(about, spec.get("preferred", ()))
         entries = nested(place, str(steps[-1]), [*opening, *items, *closing])
         missing = [key for key in spec.get("preferred", ()) if key not in about]
         words = "of the preferred and the rejected answer one is missing"
@@ -252,6 +263,13 @@ class Declared(Format):
         parent = id_hex(parent, 8) if "hex" in self.spec else id_text(parent)
         return {"sent_at": next(filter(None, times), None), "parent": parent}
 
+    def side(self, turn: Turn, entry: dict[str, Any], conversation: Declaring) -> Side | None:
+        """Which of two `twins` a turn is: they are called as its kind or its role, and told by tests of the entry."""
+        for name, *sides in self.spec.get("twins", ()):
+            if name in (turn.kind, turn.role):
+                return next(((name, side) for side, tests in enumerate(sides) if holds(entry, tests)), None)
+        return None
+
     def read_entry(self, entry: dict[str, Any], conversation: Declaring) -> list[Turn]:
         spec = self.spec
         conversation.model = text(at(entry, spec.get("model"))[0]) or conversation.model
@@ -269,15 +287,6 @@ class Declared(Format):
         if "copied" in spec and holds(entry, spec["copied"]):
             turns = each_with(turns, duplicate_of=conversation.entry)
         return branched(turns, entry, spec["branch"], conversation) if "branch" in spec else turns
-
-
-def _preferred(about: dict[str, Any], keys: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Answers beside a list, of which the first was preferred: texts, messages or lists of them, each on a branch."""
-    for number, key in enumerate(keys, start=1):
-        value = about.get(key)
-        for item in as_list(value) or ([] if value is None else [value]):
-            message = item if isinstance(item, dict) else {"role": "assistant", "value": item}
-            yield {**message, "preference": number}
 
 
 def _mentions(head: DumpHead, keys: list[str] | None) -> bool:

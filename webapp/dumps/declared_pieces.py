@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -159,3 +159,12 @@ def _missing_children(at: str, nodes: dict[str, Any], children_key: str) -> Iter
     if missing:
         count = f"{len(missing):,} messages are" if len(missing) > 1 else "a message is"
         yield Problem(at, f"{count} not there that others name as what follows them ({missing[0][:80]!r})")
+
+
+def preferred(about: dict[str, Any], keys: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Answers beside a list, of which the first was preferred: texts, messages or lists of them, each on a branch."""
+    for number, key in enumerate(keys, start=1):
+        value = about.get(key)
+        for item in as_list(value) or ([] if value is None else [value]):
+            message = item if isinstance(item, dict) else {"role": "assistant", "value": item}
+            yield {**message, "preference": number}

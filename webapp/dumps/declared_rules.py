@@ -133,8 +133,9 @@ def _without_echo(turns: list[Turn], is_echo: bool, conversation: Declaring) -> 
     """The turns, without calls of a rule that is an `echo` which an answer before held: each says one again."""
     kept = []
     for turn in turns:
-        value = json_or_none(turn.raw or "") if turn.kind == "tool_call" else None
-        key = None if value is None else hash((turn.agent, json.dumps(value, sort_keys=True)))
+        value = json_or_none(turn.raw or "")
+        said = turn.raw if value is None else json.dumps(value, sort_keys=True)
+        key = hash((turn.agent, said)) if turn.kind == "tool_call" and said else None
         if key is not None and is_echo and conversation.answered_calls[key]:
             conversation.answered_calls[key] -= 1
             continue

@@ -101,24 +101,26 @@ def by_time(
     entries: Iterable[Entry | Problem],
     session_of: Callable[[dict[str, Any]], str],
     time_of: Callable[[dict[str, Any]], Any],
-    title: str | None = None,
-    extra: dict[str, Any] | None = None,
+    tells: Callable[[dict[str, Any]], SessionEntries | None] = lambda value: None,
+    known: Iterable[SessionEntries] = (),
 ) -> Iterator[SessionEntries | Problem]:
     """Entries by session, each session's in the order of their times; what has none comes first.
 
-    With an `extra` there is a session where there are no entries, too.
+    An entry that `tells` of a session is none of its own. Sessions of which something is told, or that are `known`, are
+    there without an entry, too.
     """
     with spilled() as aside:
-        problems = []
+        problems, told = [], {session.name: session for session in known}
         for entry in entries:
             if isinstance(entry, Problem):
                 problems.append(entry)
+            elif session := tells(entry[1]):
+                told[session.name] = session
             else:
                 aside.put(session_of(entry[1]), microseconds(time_of(entry[1])), *entry)
         for name, of_session in aside.sessions():
-            yield SessionEntries(name, of_session, title, extra=extra or {})
-        if extra and not aside.names:
-            yield SessionEntries(session_of({}), (), title, extra=extra)
+            yield dataclasses.replace(told.pop(name, SessionEntries(name, ())), entries=of_session)
+        yield from told.values()
         yield from problems
 
 

@@ -121,7 +121,7 @@ class Otlp(Format):
         about = {"home": attributes.text(self.HOME), "service": attributes.text(self.SERVICE)}
         return about if version is None else {**about, "extra": {self.VERSION: version}}
 
-    def side(self, turn: Turn, conversation: Trace) -> Side | None:
+    def side(self, turn: Turn, entry: dict[str, Any], conversation: Trace) -> Side | None:
         number = conversation.number
         return (turn.kind, number) if number is not None and turn.kind in _TWICE else None
 
@@ -236,4 +236,4 @@ class Reader:
     def turns(self, number: int, entry: dict[str, Any]) -> list[Read]:
         """The turns of one span as the entry `number`; `linked` has the last word."""
         turns = numbered(number, entry, plugin.read_entry(entry, self._trace), {})
-        return [(turn, plugin.side(turn, self._trace)) for turn in turns]
+        return [(turn, plugin.side(turn, entry, self._trace)) for turn in turns]

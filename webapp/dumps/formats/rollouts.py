@@ -17,7 +17,6 @@ from webapp.dumps.base import (
 from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring
 from webapp.dumps.documents import SessionOf, entries_of, grouped, joined_runs, with_list
-from webapp.dumps.linked_turns import Side
 from webapp.dumps.messages.pieces import pieces
 from webapp.dumps.messages.streams import put_together
 from webapp.dumps.messages.turns import each_filled, each_with, event_turns, turns_of
@@ -26,18 +25,9 @@ from webapp.dumps.values import as_list, as_object, first_text, id_text, moment,
 
 _TYPES = ("session_meta", "turn_context", "event_msg", "response_item", "compacted")
 _ITEMS = ("message", "reasoning", "function_call", "function_call_output", "local_shell_call", "custom_tool_call")
-_SIDES = ("user", "assistant", "thinking")
-
-
-@dataclass(slots=True)
-class _Rollout(Declaring):
-    logged: int | None = None
-    """whether the line is an event (1) or an item (0) of those that come twice"""
 
 
 class Codex(Declared):
-    conversation_type = _Rollout
-
     def sniff(self, head: DumpHead) -> int:
         lines = head.objects if head.shape in ("lines", "object") else []
         if any(line.get("type") in _TYPES and isinstance(line.get("payload"), dict) for line in lines):
@@ -62,18 +52,10 @@ class Codex(Declared):
             return {}
         return {"item id": item.get("id"), f"call id of a {kind[:50]}": item.get("call_id")}
 
-    def read_entry(self, entry: dict[str, Any], conversation: _Rollout) -> list[Turn]:  # type: ignore[override]
-        kind = entry.get("type")
-        is_item = kind == "response_item" or (entry.get("payload") is None and kind in _ITEMS)
-        conversation.logged = 1 if kind == "event_msg" else 0 if is_item else None
-        if kind == "turn_context":
+    def read_entry(self, entry: dict[str, Any], conversation: Declaring) -> list[Turn]:
+        if entry.get("type") == "turn_context":
             conversation.model = text(as_object(entry.get("payload")).get("model")) or conversation.model
         return super().read_entry(entry, conversation)
-
-    def side(self, turn: Turn, conversation: _Rollout) -> Side | None:
-        """User, assistant and thinking texts come as an event and as an item."""
-        logged = conversation.logged
-        return (f"{turn.role}", logged) if logged is not None and turn.raw and turn.role in _SIDES else None
 
 
 def _is_older_file(head: DumpHead) -> bool:

@@ -13,7 +13,7 @@ from webapp.dumps.declared_rules import Declaring, filling
 from webapp.dumps.decoding import json_or_none, opened_literal
 from webapp.dumps.documents import id_problem, with_list
 from webapp.dumps.json_path import at
-from webapp.dumps.linked_turns import LAST_RESPONSE, Side
+from webapp.dumps.linked_turns import LAST_RESPONSE
 from webapp.dumps.messages.assembly import or_empty
 from webapp.dumps.messages.pieces import as_json
 from webapp.dumps.messages.turns import filled
@@ -28,8 +28,6 @@ _FIELDS = ("node_type", "cascade_id", "cascade_file", "phase_name", "cell_name",
 class _Log(Declaring):
     is_parquet: bool = False
     """whether the entries are those of the parquet fallback"""
-    side: Side | None = None
-    """the pair that the entry read last may be half of, and which half"""
 
 
 class Windlass(Declared):
@@ -51,15 +49,10 @@ class Windlass(Declared):
 
     def read_entry(self, entry: dict[str, Any], conversation: _Log) -> list[Turn]:  # type: ignore[override]
         node, role = or_empty(entry.get("node_type")), or_empty(entry.get("role"))
-        conversation.side = _SIDES.get((node, role))
         metadata = as_object(opened_literal(_first(entry, "metadata", "metadata_json")))
         turn = _turn(entry, metadata, node, role, conversation.is_parquet)
         turn = filled(turn, **filling(self.spec["fill"], {**entry, "metadata": metadata}))
         return [turn, *_calls(turn)]
-
-    def side(self, turn: Turn, conversation: _Log) -> Side | None:
-        side = conversation.side
-        return ("tool_call", side[1]) if side and turn.kind == "tool_call" else side
 
     def checked(self, entry: dict[str, Any]) -> dict[str, Any]:
         return {}
@@ -137,14 +130,6 @@ _EVENTS = (
     *("sounding_attempt", "winner", "threshold", "link", "log"),
 )
 _EVENT_BEGINNINGS = ("reforge", "ward", "pre_ward", "post_ward", "schema_validation")
-_SIDES: dict[tuple[str, str], Side] = {
-    ("agent", "agent"): ("response", 0),
-    ("turn_output", "assistant"): ("response", 1),
-    ("validation_error", "user"): ("error", 0),
-    ("validation_error", "json_parse_error"): ("error", 1),
-    ("tool", "tool_result"): ("tool_result", 0),
-    ("tool_result", "tool"): ("tool_result", 1),
-}
 
 
 def _turn(entry: dict[str, Any], metadata: dict[str, Any], node: str, role: str, is_parquet: bool) -> Turn:
