@@ -15,8 +15,7 @@ from webapp.parsing.words import counted
 
 State = Literal["kept", "broken", "unknown"]
 _by_a_person = re.compile(r"abort|cancel|interrupt", re.IGNORECASE)
-_in_between = re.compile(r"stream (?:disconnected|closed|ended) before", re.IGNORECASE)
-"""in an error that broke off the answer before it"""
+_breaks_off_an_answer = re.compile(r"stream (?:disconnected|closed|ended) before", re.IGNORECASE)
 
 
 class Check(NamedTuple):
@@ -96,7 +95,7 @@ class Evidence:
         is_broken_off = turn.stop is not None and turn.stop.reason == "error"
         if asks or turn.kind == "tool_call" or (turn.written_by_model and turn.raw and not is_broken_off):
             self.asked, self.error = asks, None
-        elif turn.kind == "error" and (self.asked or _in_between.match(turn.raw or "")):
+        elif turn.kind == "error" and (self.asked or _breaks_off_an_answer.match(turn.raw or "")):
             said = " ".join((turn.raw or "")[:400].split())
             self.error = None if _by_a_person.search(said) else (position, said)
         if not turn.written_by_model:
