@@ -98,7 +98,7 @@ def _write(connection: sa.Connection, made: _Made, numbers: range) -> list[Origi
     for number in numbers:
         start, turns = made.session(number)
         session = SessionInput(start, turns, Home(start.home or "fencepost", "told"))
-        (outcome,) = append.write(connection, [session], dump_id=lambda _: dump_id, on_problem=lambda _: None)
+        (outcome,) = append.write(connection, [session], dump_id=dump_id, on_problem=lambda _: None)
         originals.append(written(connection, outcome.id, start, turns))
         link = {"dump_id": dump_id, "session_id": outcome.id, "new_turns": outcome.new_turns}
         connection.execute(sa.insert(DumpSession), link)

@@ -120,14 +120,14 @@ def running_app(settings: Settings, *, examples: bool = False) -> Flask:
     with app.app_context():
         if examples and not count(db.session):
             ingest_examples(db.engine, settings)
-        start_upkeep(db.engine, settings, worker_process.of(app).take_up)
+        start_upkeep(db.engine, settings, worker_process.of(app).wake)
     return app
 
 
-def start_upkeep(engine: sa.Engine, settings: Settings, take_up: Callable[[], object]) -> None:
+def start_upkeep(engine: sa.Engine, settings: Settings, wake: Callable[[], object]) -> None:
     """Begin a thread for each task, so that none ends another; they end with the process.
 
-    `take_up` sees to it that a worker does what nobody is at.
+    `wake` sees to it that a worker does what nobody is at.
     """
     _begin(deletion.purge, engine)
     _begin(imports.tidy, engine, settings)
@@ -135,7 +135,7 @@ def start_upkeep(engine: sa.Engine, settings: Settings, take_up: Callable[[], ob
     _begin(failure_webhook.deliver, engine, settings, every=_ALERTS)
     _begin(show_overdue, engine, settings, every=_OVERDUE)
     _begin(derive.catch_up, engine, every=_GROWN)
-    _begin(take_up, every=_LEFT)
+    _begin(wake, every=_LEFT)
 
 
 def _begin(task: Callable[..., object], *about: object, every: float | None = None) -> None:

@@ -114,7 +114,7 @@ class Rounds:
     def _is_settled(self) -> bool:
         self.restarts += self._world.restart_ended()
         with self._world.engine.connect() as connection:
-            return not tasks.are_live(connection) and not connection.scalar(
+            return not tasks.page(connection, live=True) and not connection.scalar(
                 sa.select(Dump.id).where(Dump.state == "reading")
             )
 

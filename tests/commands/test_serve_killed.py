@@ -24,9 +24,9 @@ from tests.until import until
 from webapp.app import create_app
 from webapp.config import Settings
 from webapp.extensions import db
-from webapp.store.jobs import worker
+from webapp.store import tasks
+from webapp.store.homes import trials
 from webapp.store.models import Dump, Parse, Session, Task, Turn
-from webapp.store.sessions import dumps
 from webapp.web import worker_process
 
 SESSIONS, ENTRIES = 20, 10
@@ -113,9 +113,10 @@ def started_again(data: Path) -> Iterator[Flask]:
     with app.app_context():
 
         def is_all_done() -> bool:
-            behind.take_up()
+            behind.wake()
             with db.engine.connect() as connection:
-                return not (worker.is_work_left(connection) or dumps.are_being_read(connection))
+                is_live = tasks.page(connection, live=True) or trials.are_lacking(connection)
+                return not (is_live or connection.scalar(sa.select(Dump.id).where(Dump.state == "reading")))
 
         until(is_all_done)
         yield app

@@ -154,9 +154,8 @@ def test_a_dump_has_a_page_and_is_read_again(client: FlaskClient, post: Post, re
     body = windlass("s1", entry("hi"), *([7] * 60))
     sha256 = post(body, "a.json").json["dump"]["sha256"]
     page = client.get(f"/dumps/{sha256}").text
-    assert sha256 in page and "windlass" in page and "Problems 1 to 50 of 60" in page
+    assert sha256 in page and "windlass" in page and page.count("<li><span") == 60
     assert 'href="/sessions/s1"' in page and f"/dumps/{sha256}/file" in page
-    assert "Problems 51 to 60" in client.get("/dumps/1?problems=2").text
     assert client.post("/dumps/1/again").location == f"/dumps/{sha256}"
     assert read(1)["result"]["created"] is False
     assert client.get("/dumps/999").status_code == 404

@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
@@ -30,10 +31,6 @@ _bring_back = (
 )
 _insert = insert_new(_sessions, None, ("key",)).returning(_sessions.c.id)
 
-DumpId = Callable[[sa.Connection], int]
-"""gives the dump that sessions come from, which is asked for only where something is to be written"""
-
-
 OnPiece = Callable[[sa.Connection, SessionOutcome], None]
 
 
@@ -43,31 +40,29 @@ class _Target(NamedTuple):
     what: Literal["new", "grown", "found"]
     id: int
     key: str
+    external_id: str
     skip: int
     tally: Tally
 
     def outcome(self, new_turns: int) -> SessionOutcome:
-        return SessionOutcome(self.what, self.id, self.key, new_turns)
+        return SessionOutcome(self.what, self.id, self.key, self.external_id, new_turns)
 
 
 def write(
     connection: sa.Connection,
     sessions: Sequence[SessionInput],
     *,
-    dump_id: DumpId,
+    dump_id: int,
     on_problem: OnProblem,
     anew: bool = False,
 ) -> list[SessionOutcome]:
-    """Append sessions, each whole, and derive those that are new or grew; the caller commits.
+    """Append sessions of different ids, each whole, and derive those that are new or grew; the caller commits.
 
     With `anew` a session that today's format reads otherwise than it is stored becomes a new revision.
     """
     lock(connection, *(session.start.external_id for session in sessions))
-    batch, outcomes, written = TurnBatch(), list[SessionOutcome](), set[str]()
+    batch, outcomes = TurnBatch(), list[SessionOutcome]()
     for session in sessions:
-        if session.start.external_id in written:
-            batch.write(connection)  # it comes again, and is compared with what is stored
-        written.add(session.start.external_id)
         target = _target(connection, session, dump_id, anew=anew)
         new = TurnRows(target.id, target.tally, batch, on_problem)
         before, appended = new.count, _appended(target, session.turns, new)
@@ -83,7 +78,7 @@ def write_long(
     engine: sa.Engine,
     session: SessionInput,
     *,
-    dump_id: DumpId,
+    dump_id: int,
     on_problem: OnProblem,
     on_piece: OnPiece,
     between: Callable[[], None],
@@ -95,31 +90,31 @@ def write_long(
     else grows the session meanwhile, what came is compared with it again. What was appended before something is raised
     stays, and is derived; so is what somebody appended who was killed before that.
     """
-    with database.writing_long(engine) as connection:
-        lock(connection, session.start.external_id)
-        target = _target(connection, session, dump_id, anew=anew)
-        new = TurnRows(target.id, target.tally, TurnBatch(), on_problem)
-        first, appended = new.count, _appended(target, session.turns, new)
-        _fill(new.batch, appended)
-        new.batch.write(connection)
-        on_piece(connection, target.outcome(new.count - first))
-    if target.what == "found":
-        derive.catch_up(engine)
-        return target.outcome(0)
-    stored = new.count
+    new, outcome = None, None
     try:
-        derive.grown(engine, [target.id])
-        while _fill(new.batch, appended):
-            if not _write_piece(engine, session.start.external_id, target, new, stored, on_piece):
-                how: dict[str, Any] = {"dump_id": dump_id, "on_problem": on_problem, "on_piece": on_piece, "anew": anew}
-                again = write_long(engine, session, between=between, **how)
-                return SessionOutcome(target.what, again.id, again.key, again.new_turns + stored - first)
-            stored = new.count
+        while True:
+            with database.writing_long(engine) as connection:
+                lock(connection, session.start.external_id)
+                if new is None or stored_turns.count(connection, new.session_id) != new.count:
+                    target = _target(connection, session, dump_id, anew=anew)
+                    new = TurnRows(target.id, target.tally, TurnBatch(), on_problem)
+                    appended = _appended(target, session.turns, new)
+                before = new.count
+                is_more = _fill(new.batch, appended)
+                new.batch.write(connection)
+                piece = target.outcome(new.count - before)
+                derive.mark_stale(connection, [target.id] if piece.new_turns else [])
+                on_piece(connection, piece)
+            outcome = replace(outcome, new_turns=outcome.new_turns + piece.new_turns) if outcome else piece
+            if not is_more:
+                return outcome
             derive.grown(engine, [target.id])
             between()
     finally:
-        derive.settle(engine, [target.id])
-    return target.outcome(stored - first)
+        if outcome is not None and outcome.what == "found":
+            derive.catch_up(engine)
+        elif outcome is not None:
+            derive.settle(engine, [outcome.id])
 
 
 def _fill(batch: TurnBatch, appended: Iterator[None]) -> bool:
@@ -130,26 +125,12 @@ def _fill(batch: TurnBatch, appended: Iterator[None]) -> bool:
     return bool(batch.turns)
 
 
-def _write_piece(
-    engine: sa.Engine, external_id: str, target: _Target, new: TurnRows, stored: int, on_piece: OnPiece
-) -> bool:
-    """Write what waits for a session with `stored` turns; False where somebody else wrote turns of it meanwhile."""
-    with database.writing_long(engine) as connection:
-        lock(connection, external_id)
-        if stored_turns.count(connection, target.id) != stored:
-            return False
-        new.batch.write(connection)
-        derive.mark_stale(connection, [target.id])
-        on_piece(connection, target.outcome(new.count - stored))
-    return True
-
-
-def _target(connection: sa.Connection, session: SessionInput, dump_id: DumpId, *, anew: bool) -> _Target:
+def _target(connection: sa.Connection, session: SessionInput, dump_id: int, *, anew: bool) -> _Target:
     """Where the turns of a session go: to the newest revision that has all of them, else to one that they continue.
 
     With `anew` a revision that today's format reads otherwise is none of these, though its entries are the same.
     """
-    external_id = ids.shortened(session.start.external_id)
+    name, external_id = session.start.external_id, ids.shortened(session.start.external_id)
     revisions = turn_rows.revisions(connection, external_id)
     entries = b"".join(turn_rows.entry_digests(session.turns)) if revisions else b""
 
@@ -159,16 +140,15 @@ def _target(connection: sa.Connection, session: SessionInput, dump_id: DumpId, *
     for row, stored in revisions:
         if stored.startswith(entries) and fits(row.id):
             connection.execute(_bring_back, {"session": row.id})
-            return _Target("found", row.id, row.key, 0, Tally())
+            return _Target("found", row.id, row.key, name, 0, Tally())
     for row, stored in revisions:
         if entries.startswith(stored) and fits(row.id):
             connection.execute(_bring_back, {"session": row.id})
-            dump_id(connection)
             tally = stored_turns.places(connection, row.id)
-            return _Target("grown", row.id, row.key, len(stored) // turn_rows.DIGEST, tally)
+            return _Target("grown", row.id, row.key, name, len(stored) // turn_rows.DIGEST, tally)
     revision = 1 + max((row.revision for row, _ in revisions), default=0)
-    number, key = _add(connection, columns(session, external_id, revision, dump_id(connection)))
-    return _Target("new", number, key, 0, Tally())
+    number, key = _add(connection, columns(session, external_id, revision, dump_id))
+    return _Target("new", number, key, name, 0, Tally())
 
 
 def _add(connection: sa.Connection, values: dict[str, Any]) -> tuple[int, str]:

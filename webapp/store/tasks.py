@@ -67,13 +67,13 @@ def begin(engine: sa.Engine, number: int) -> Task | None:
         return find(connection, number)
 
 
-def note(connection: sa.Connection, number: int, progress: Mapping[str, Any]) -> bool:
-    """Note how far a task is; False where it has ended meanwhile: somebody cancelled it.
+def note(connection: sa.Connection, number: int, progress: Mapping[str, Any], **values: Any) -> bool:
+    """Note how far a task is, and other columns; False where it has ended meanwhile: somebody cancelled it.
 
     Nobody else ends it before the transaction does.
     """
     running = sa.and_(Task.id == number, Task.state == "running")
-    return bool(connection.execute(sa.update(Task).where(running).values(progress=dict(progress))).rowcount)
+    return bool(connection.execute(sa.update(Task).where(running).values(progress=dict(progress), **values)).rowcount)
 
 
 def put_back(engine: sa.Engine, number: int) -> None:
@@ -90,20 +90,25 @@ def end(engine: sa.Engine, number: int, state: str, result: Mapping[str, Any] | 
 
 
 _CANCELLED = {
-    IMPORT: "Cancelled. Sessions that were stored by then are whole and stay.",
+    IMPORT: "Cancelled. What was read by then is stored, a long session maybe in part; read it again to go on.",
     HOMES: "Cancelled. Sessions that were changed by then stay so; undo the change to give them back what they had.",
     REPLAY: "Cancelled. What was parsed by then stays, counted.",
     EXPORT: "Cancelled. Nothing of it was kept.",
 }
 
 
+def cancelled(kind: str) -> dict[str, str | None]:
+    """The error of what somebody had end early: code, message, at."""
+    return {"code": "cancelled", "message": _CANCELLED[kind], "at": None}
+
+
 def cancel(engine: sa.Engine, number: int) -> bool:
     """End a task that waits or goes on; whoever works at it stops soon. False where it has ended before."""
     with database.writing(engine) as connection:
         task = find(connection, number)
-        is_unread = task.kind == IMPORT and task.state != "running"
-        words = "Cancelled before it was read: nothing was stored." if is_unread else _CANCELLED[task.kind]
-        error = {"code": "cancelled", "message": words, "at": None}
+        error = cancelled(task.kind)
+        if task.kind == IMPORT and task.state != "running":
+            error["message"] = "Cancelled before it was read: nothing was stored."
         return _end(connection, number, (*LIVE, HELD), "cancelled", {"error": error})
 
 
@@ -138,10 +143,6 @@ def page(
     query = query.where(Task.id < after) if after is not None else query
     query = query.where(Task.state.in_(LIVE)) if live else query
     return [line_of(row) for row in connection.execute(query)]
-
-
-def are_live(connection: sa.Connection) -> bool:
-    return connection.scalar(sa.select(Task.id).where(Task.state.in_(LIVE)).limit(1)) is not None
 
 
 _lines = sa.select(Task.__table__)

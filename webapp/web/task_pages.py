@@ -99,7 +99,7 @@ def task_url(task: Task) -> str | None:
     if task.kind == EXPORT:
         return url_for("export_jobs.show", number=task.id)
     if task.kind == IMPORT:
-        dump = task.dump
+        dump = task.dump_id
         return url_for("dumps.index") if dump is None else url_for("dumps.show", ident=dump)
     if task.kind == HOMES:
         return url_for("homes.index")

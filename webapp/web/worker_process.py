@@ -18,8 +18,7 @@ from webapp.config import Settings
 from webapp.extensions import WORKER, db
 from webapp.store.db import locks
 from webapp.store.jobs import worker
-from webapp.store.jobs.worker import is_work_free, is_work_left
-from webapp.store.sessions import dumps
+from webapp.store.jobs.worker import is_work_free
 
 _PATIENCE = 10.0
 """seconds; a worker that is killed loses nothing, as its task is done anew from what is stored"""
@@ -27,7 +26,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 class WorkerSupervisor:
-    """Starts the worker where there is something to do: `wake` at once, `take_up` again and again, whoever left it.
+    """Starts the worker where there is something to do, whoever left it.
 
     The worker is a process of its own, of low priority, so that pages stay quick. It ends with this server: its
     standard input is a pipe from here. Of several servers over one data folder, one has the worker.
@@ -43,18 +42,14 @@ class WorkerSupervisor:
         self._closed = False
 
     def wake(self) -> None:
-        """See to it that there is a worker; call it whenever a job was made. The role `web` has none."""
+        """See to it that there is a worker where there is work; call it whenever a job was made, and now and then.
+
+        The role `web` has none.
+        """
         self._messenger.wake()
-        with self._lock, suppress(sa.exc.SQLAlchemyError):  # whoever takes up tries it again
+        with self._lock, suppress(sa.exc.SQLAlchemyError):  # who calls it now and then tries it again
             if self._settings.role != "web" and not self._closed and self._has_ended():
                 self._start_if_it_can()
-
-    def take_up(self) -> None:
-        """See to it that there is a worker where work is left, by a command that was killed, too."""
-        with self._engine.connect() as connection:
-            is_left = is_work_left(connection) or dumps.are_being_read(connection)
-        if is_left:
-            self.wake()
 
     def close(self) -> None:
         """Let the worker end; a job that it is at goes on with the next one."""
@@ -97,7 +92,7 @@ def init_app(app: Flask) -> None:
         behind = WorkerSupervisor(app.config["SETTINGS"], db.engine)
     app.extensions[WORKER] = behind
     atexit.register(behind.close)
-    behind.take_up()
+    behind.wake()
 
 
 def of(app: Flask) -> WorkerSupervisor:

@@ -117,7 +117,7 @@ def test_an_unknown_home_is_a_problem_and_the_setting_is_taken(bring_records: Br
 def test_all_problems_are_counted_and_the_first_are_kept(bring_records: BringRecords) -> None:
     problems = [Problem(f"line {number}", "odd") for number in range(1000)]
     done = bring_records(SessionStart("s", "made-up"), *problems)
-    assert (done.dump.problem_count, len(done.problems), len(done.dump.problems)) == (1000, 200, 50)
+    assert (done.dump.problem_count, len(done.problems), len(done.dump.problems)) == (1000, 200, 200)
 
 
 @on_sqlite

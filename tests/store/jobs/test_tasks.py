@@ -61,9 +61,7 @@ def test_what_was_cancelled_ends_no_other_way(engine: sa.Engine, settings: Setti
     assert not tasks.end(engine, number, "done", {}) and tasks.begin(engine, number) is None
     (task,) = every(engine)
     assert (task.state, task.progress) == ("cancelled", {})
-    assert task.result is not None and task.result["error"]["message"].startswith(
-        "Cancelled. Sessions that were stored"
-    )
+    assert task.result is not None and task.result["error"]["message"].startswith("Cancelled. What was read by then")
 
 
 @on_sqlite

@@ -14,7 +14,7 @@ from webapp.store.models import MODEL_KINDS, TURNS_A_SESSION, Finding, Label, Pa
 from webapp.store.sessions import session_list
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.where import FACETS
-from webapp.store.write.facets import digest, kind_of, tools_of
+from webapp.store.write.facets import kind_of, last_error, tools_of
 
 _NAMED = ("agent", "phase", "host", "model")
 
@@ -84,7 +84,7 @@ class Recount:
         failures = (turn.recorded_failure for turn in self._turns[session.id])
         recorded = {kind_of(failure) for failure in failures if failure is not None}
         traces = (Trace.from_dict(parse.trace) for parse in self._parses[session.id, session.home_profile])
-        return (recorded | {digest(trace).error for trace in traces}) - {None}  # type: ignore[return-value]
+        return (recorded | {last_error(trace) for trace in traces}) - {None}  # type: ignore[return-value]
 
     def matching(self, filters: Filters, without: str = "") -> list[Session]:
         """The sessions that the filters leave, in the list's order."""

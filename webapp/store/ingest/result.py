@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO, cast
 
 from webapp.dumps.answer_alarm import Carried, MissingAnswers
-from webapp.dumps.records import Problem, SessionStart, Turn
+from webapp.dumps.records import Problem, Turn
 from webapp.refusals import Refusal
 from webapp.store.models import ANSWERS_MISSING, Dump
 from webapp.store.write.session_state import SessionOutcome
@@ -129,7 +129,6 @@ def describe(error: Refusal) -> dict[str, str | None]:
     return {"code": error.code, "message": str(error), "at": getattr(error, "at", None)}
 
 
-Outcomes = Sequence[tuple[SessionStart, SessionOutcome]]
 _PROGRESS_EVERY = 200
 
 
@@ -147,8 +146,6 @@ class IngestCounts:
     problems: list[Problem] = field(default_factory=list)
     new_turns: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
-    in_part: bool = False
-    """whether a long session is stored as far as it was read"""
 
     def problem(self, problem: Problem) -> None:
         """Something is wrong with the dump, at a place in it."""
@@ -167,10 +164,10 @@ class IngestCounts:
         if self.watch.turns % _PROGRESS_EVERY == 0:
             self.watch.moved()
 
-    def stored(self, outcomes: Outcomes) -> None:
+    def stored(self, *outcomes: SessionOutcome) -> None:
         """Sessions are stored for sure."""
-        for start, outcome in outcomes:
-            self.sessions[outcome.id] = (start.external_id, outcome.key)
+        for outcome in outcomes:
+            self.sessions[outcome.id] = (outcome.external_id, outcome.key)
             self.outcomes[outcome.what] += 1
             self.new_turns += outcome.new_turns
         self.watch.sessions = len(self.sessions)
@@ -189,11 +186,3 @@ class IngestCounts:
         keys = [key for _, key in self.sessions.values()]
         new, grown = self.outcomes["new"], self.outcomes["grown"]
         return IngestResult(dump, ids, keys, self.problems, new + grown > 0, new, grown, self.new_turns)
-
-    def words_when_cancelled(self) -> str:
-        """What a person reads who had the reading end early."""
-        count = len(self.sessions)
-        sentence = f"{count:,} session{'' if count == 1 else 's'} of it {'is' if count == 1 else 'are'} stored whole"
-        rest = ", and one in part" if self.in_part and count else ""
-        nothing = "one session of it is stored in part" if self.in_part else "nothing was stored"
-        return f"Cancelled: {sentence + rest if count else nothing}. Read it again to go on."

@@ -73,13 +73,13 @@ def ingest(
             files.full_disk_in_words(),
             budget.reading(Budget(spooled.packed or spooled.bytes, is_strict=is_strict, leaves_rows=leaves_rows)),
         ):
-            reread_dump = _read_otherwise(engine, spooled.sha256, mapping)
-            if reread_dump is None and (result := _already(engine, spooled.sha256)) is not None:
+            before = _read_before(engine, spooled.sha256)
+            again = before if before and mapping is not None and before.mapping != dict(mapping) else None
+            if before and not again and (result := _found(engine, before.id)) is not None:
                 return _with_home(engine, result, home)
             if known_only and format is None:
                 format = sniffed(spooled, filename)  # noqa: A001
-            reading = DumpIngest(engine, settings, spooled, filename, format, home, reread_dump, mapping, watch)
-            return _with_home(engine, _replacing(engine, reread_dump, reading.run()), home)
+            return _read(DumpIngest(engine, settings, spooled, filename, format, home, again, mapping, watch), home)
     except LeftToWorker as left:
         left.path = dump_files.for_job(spooled.path)
         raise
@@ -117,9 +117,7 @@ def ingest_again(
             mapping = mapping or (dump.mapping if format is None else None)
             format = format or _todays_format(spooled, dump)  # noqa: A001
             arguments = (engine, settings, spooled, dump.filename, format, home or dump.home, dump)
-            result = DumpIngest(*arguments, mapping, watch).run()
-            reread_dump = dump if mapping and mapping != dump.mapping else None
-            return _with_home(engine, _replacing(engine, reread_dump, result), home)
+            return _read(DumpIngest(*arguments, mapping, watch), home)
         finally:
             spooled.path.unlink(missing_ok=True)
 
@@ -129,6 +127,15 @@ def ingest_examples(engine: sa.Engine, settings: Settings) -> None:
     for path in sorted(installation.resource("examples").glob("*.json*")):
         with path.open("rb") as stream:
             ingest(engine, settings, stream, filename=path.name)
+
+
+def _read(reading: DumpIngest, home: str | None) -> IngestResult:
+    """What became of a dump; what only another mapping made of it before is hidden, but for what has labels."""
+    result, before = reading.run(), reading.again
+    if before is not None and reading.mapping and reading.mapping != before.mapping:
+        with orm.Session(reading.engine) as db:
+            deletion.replace_reading(db, before.id, result.keys)
+    return _with_home(reading.engine, result, home)
 
 
 def _with_home(engine: sa.Engine, result: IngestResult, home: str | None) -> IngestResult:
@@ -170,28 +177,15 @@ def sniffed(spooled: Spooled, filename: str) -> str:
         raise UnknownFormat(empty.reason) from empty
 
 
-def _read_otherwise(engine: sa.Engine, sha256: str, mapping: Mapping[str, str] | None) -> Dump | None:
-    """The dump with these bytes, where it was read by another mapping than this one, or by none."""
-    if mapping is None:
-        return None
-    with engine.connect() as connection:
-        query = sa.select(Dump.id, Dump.mapping).where(Dump.sha256 == sha256, Dump.state == "done")
-        row = connection.execute(query).first()
-        return None if row is None or row.mapping == dict(mapping) else line(connection, row.id)
-
-
-def _replacing(engine: sa.Engine, before: Dump | None, result: IngestResult) -> IngestResult:
-    """Hide what only a wrong mapping made of the dump; what has labels stays."""
-    if before is not None:
-        with orm.Session(engine) as db:
-            deletion.replace_reading(db, before.id, result.keys)
-    return result
-
-
-def _already(engine: sa.Engine, sha256: str) -> IngestResult | None:
+def _read_before(engine: sa.Engine, sha256: str) -> Dump | None:
     with engine.connect() as connection:
         dump_id = connection.scalar(sa.select(Dump.id).where(Dump.sha256 == sha256, Dump.state == "done"))
-    if dump_id is None or not deletion.bring_back(engine, dump_id):
+        return None if dump_id is None else line(connection, dump_id)
+
+
+def _found(engine: sa.Engine, dump_id: int) -> IngestResult | None:
+    """What is stored of a dump that came in again; None where some of it is gone for good."""
+    if not deletion.bring_back(engine, dump_id):
         return None
     with engine.connect() as connection:
         dump, sessions = line(connection, dump_id), named_sessions(connection, dump_id)

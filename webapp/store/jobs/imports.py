@@ -100,8 +100,18 @@ def release(engine: sa.Engine, number: int, mapping: Mapping[str, str] | None) -
 
 def cancel(engine: sa.Engine, settings: Settings, task: Task) -> None:
     """End it; one that nobody had begun leaves nothing."""
-    if tasks.cancel(engine, task.id) and task.state != "running":
-        forget(settings, task)
+    if tasks.cancel(engine, task.id):
+        give_up(engine, task.id, tasks.cancelled(IMPORT))
+        if task.state != "running":
+            forget(settings, task)
+
+
+def give_up(engine: sa.Engine, number: int, error: Mapping[str, str | None]) -> None:
+    """Have nobody read the dump of an import further by itself, whose reader may be dead: `error` says why."""
+    its_dump = sa.select(Task.dump_id).where(Task.id == number).scalar_subquery()
+    is_read = sa.and_(Dump.id == its_dump, Dump.state == "reading")
+    with database.writing(engine) as connection:
+        connection.execute(sa.update(Dump).where(is_read).values(state="failed", error=dict(error)))
 
 
 def forget(settings: Settings, task: Task) -> None:
@@ -154,35 +164,21 @@ def live_of(connection: sa.Connection, dump_id: int) -> int | None:
 
 
 def take_up(engine: sa.Engine, settings: Settings) -> None:
-    """Make imports of the dumps whose reader was killed, but for those that somebody cancelled."""
+    """Make imports of the dumps whose reader was killed."""
     for row in left_by_readers(engine, settings):
-        if _is_cancelled(engine, row.id):
-            error = {"code": "cancelled", "message": f"Cancelled. {AGAIN}", "at": None}
-            with database.writing(engine) as connection:
-                connection.execute(sa.update(Dump).where(Dump.id == row.id).values(state="failed", error=error))
-        else:
-            ask(engine, settings, filename=row.filename, dump_id=row.id, size=row.bytes, format=row.format)
-
-
-def _is_cancelled(engine: sa.Engine, dump_id: int) -> bool:
-    """Whether an import of the dump was cancelled since it came last, though nobody lived to note that on the dump."""
-    since = sa.select(Dump.received_at).where(Dump.id == dump_id).scalar_subquery()
-    query = sa.select(Task.__table__).where(Task.kind == IMPORT, Task.state == "cancelled", Task.ended_at >= since)
-    with engine.connect() as connection:
-        return any(tasks.line_of(row).dump == dump_id for row in connection.execute(query))
+        ask(engine, settings, filename=row.filename, dump_id=row.id, size=row.bytes, format=row.format)
 
 
 def left_by_readers(engine: sa.Engine, settings: Settings) -> Iterator[sa.Row[int, str, str, str | None, int]]:
     """The dumps whose reader was killed, their locks held meanwhile: they are being read, by no task and by nobody."""
+    query = sa.select(Dump.id, Dump.sha256, Dump.filename, Dump.format, Dump.bytes).where(Dump.state == "reading")
+    has_task = sa.exists().where(Task.dump_id == Dump.id, Task.state.in_(LIVE))
     with engine.connect() as connection:
-        query = sa.select(Dump.id, Dump.sha256, Dump.filename, Dump.format, Dump.bytes).where(Dump.state == "reading")
-        dumps = connection.execute(query).all()
-        busy = {task.dump for task in _live(connection)} if dumps else set()
+        dumps = connection.execute(query.where(~has_task)).all()
     for row in dumps:
-        if row.id not in busy:
-            with locks.hold(engine, settings.data, row.sha256) as is_free:
-                if is_free:
-                    yield row
+        with locks.hold(engine, settings.data, row.sha256) as is_free:
+            if is_free:
+                yield row
 
 
 def _live(connection: sa.Connection) -> list[Task]:

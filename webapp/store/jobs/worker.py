@@ -22,7 +22,7 @@ from webapp.store.ingest import dump_files
 from webapp.store.ingest.result import Progress, Stopped
 from webapp.store.ingest.start import IngestResult, describe, ingest, ingest_again
 from webapp.store.jobs import export_jobs, imports, pruning, replays
-from webapp.store.models import Dump, Session, Task
+from webapp.store.models import Task
 from webapp.store.sessions import dumps
 from webapp.store.sessions.dumps import NoSuchDump
 from webapp.store.tasks import EXPORT, HOMES, IMPORT, REPLAY, TaskFailed
@@ -97,11 +97,6 @@ def is_work_free(engine: sa.Engine, settings: Settings) -> bool:
         return mine and trials.are_lacking(connection)
 
 
-def is_work_left(connection: sa.Connection) -> bool:
-    """Whether there are tasks that have not ended, or profiles to try."""
-    return tasks.are_live(connection) or trials.are_lacking(connection)
-
-
 def do(engine: sa.Engine, settings: Settings, number: int, ends: Ends = lambda: False) -> bool:
     """A task to its end, whatever that is, or put back where it `ends`; False where another worker is at it."""
     with tasks.hold(engine, settings, number) as mine:
@@ -136,24 +131,20 @@ def _do(engine: sa.Engine, settings: Settings, task: Task, ends: Ends) -> None:
 
 
 def _end(engine: sa.Engine, settings: Settings, task: Task, state: str, result: dict[str, Any] | None) -> None:
-    values = {}
-    if task.kind == IMPORT:
-        if ((result or {}).get("error") or {}).get("code") == files.DISK_FULL:
+    error = (result or {}).get("error")
+    if task.kind == IMPORT and error:
+        if error["code"] == files.DISK_FULL:
             imports.forget(settings, task)  # makes room for the note of it
-        with engine.connect() as connection:
-            values["dump_id"] = tasks.find(connection, task.id).dump
-    if not tasks.end(engine, task.id, state, result, **values) and values:  # somebody cancelled it
-        with database.writing(engine) as connection:
-            connection.execute(sa.update(Task).where(Task.id == task.id).values(values))
+        imports.give_up(engine, task.id, error)
+    tasks.end(engine, task.id, state, result)
     if task.kind == IMPORT:
         imports.forget(settings, task)
 
 
 def _result(engine: sa.Engine, settings: Settings, task: Task, ends: Ends) -> dict[str, Any] | None:
     """What came of it. Raises `TaskFailed`, and `Stopped` where it was cancelled or the worker is to end."""
-    if task.tries > tasks.MOST_TRIES and not (task.kind == IMPORT and is_stored(engine, task)):
-        name = give_up(engine, task) if task.kind == IMPORT else ""
-        words = f"The {task.kind} broke off {task.tries} times without an error. {name}{_AGAIN.get(task.kind, '')}"
+    if task.tries > tasks.MOST_TRIES:
+        words = f"The {task.kind} broke off {task.tries} times without an error. {_AGAIN.get(task.kind, '')}"
         raise TaskFailed("gave_up", words.strip())
     if task.kind == IMPORT:
         return import_dump(engine, settings, task, ends)
@@ -189,10 +180,10 @@ def _imports_first(engine: sa.Engine, settings: Settings, ends: Ends) -> Callabl
 
 
 _SEND = "Send it again; workers on several machines need one data folder or FENCEPOST_STORE that they share."
-_TOLD = ("phase", "read", "bytes", "turns", "sessions", "problems", "chosen", "format", "dump")
+_TOLD = ("phase", "read", "bytes", "turns", "sessions", "problems", "chosen", "format")
 
 
-def import_dump(engine: sa.Engine, settings: Settings, task: Task, ends: Callable[[], bool]) -> dict[str, Any]:
+def import_dump(engine: sa.Engine, settings: Settings, task: Task, ends: Ends) -> dict[str, Any]:
     """Read the dump; what the result says. Raises `TaskFailed`, and `Stopped` where it was cancelled or `ends`."""
 
     def tell(progress: Progress) -> None:
@@ -203,42 +194,32 @@ def import_dump(engine: sa.Engine, settings: Settings, task: Task, ends: Callabl
 
     progress = Progress(tell, dump=task.dump_id, bytes=task.about["bytes"])
     try:
-        return _imported(engine, settings, task, progress)
-    except (Stopped, sa.exc.OperationalError, TaskFailed):
-        raise
-    except Exception:
-        _note_failure(engine, progress.dump)
-        raise
-    finally:
-        _note(engine, task.id, progress)
-
-
-def _note(engine: sa.Engine, number: int, progress: Progress) -> bool:
-    """Note how far an import is; False where somebody cancelled it."""
-    try:
-        with database.writing(engine) as connection:
-            return tasks.note(connection, number, {name: getattr(progress, name) for name in _TOLD})
-    except sa.exc.OperationalError as busy:
-        _log.warning("how far import %d is was not noted: %s", number, busy.orig)
-        return True
-
-
-def _imported(engine: sa.Engine, settings: Settings, task: Task, progress: Progress) -> dict[str, Any]:
-    try:
         result = _read(engine, settings, task, progress)
+        progress.dump = result.dump.id
     except (BadDump, UnknownFormat, files.DiskFull) as error:
         raise TaskFailed(**describe(error)) from error
     except (dump_files.NotKept, NoSuchDump, FileNotFoundError) as error:
         words = f"Its file is not there any more, or not on this machine ({error}). {_SEND}"
         raise TaskFailed("not_kept", words) from error
-    progress.dump = result.dump.id
-    progress.tell(progress)
+    finally:
+        _note(engine, task.id, progress)
     counts = {"new": result.new, "grown": result.grown, "turns": result.new_turns}
     if task.progress and result.dump.received_at >= task.made_at:  # another worker began it, and stored some of it
         with engine.connect() as connection:
             counts = dumps.brought(connection, result.dump.id)
     created = counts["new"] + counts["grown"] > 0
     return {"created": created, "sessions": len(result.sessions), **counts, "problems": result.dump.problem_count}
+
+
+def _note(engine: sa.Engine, number: int, progress: Progress) -> bool:
+    """Note how far an import is; False where somebody cancelled it."""
+    try:
+        with database.writing(engine) as connection:
+            told = {name: getattr(progress, name) for name in _TOLD}
+            return tasks.note(connection, number, told, dump_id=progress.dump)
+    except sa.exc.OperationalError as busy:
+        _log.warning("how far import %d is was not noted: %s", number, busy.orig)
+        return True
 
 
 def _read(engine: sa.Engine, settings: Settings, task: Task, progress: Progress) -> IngestResult:
@@ -250,29 +231,3 @@ def _read(engine: sa.Engine, settings: Settings, task: Task, progress: Progress)
         progress.begin("unpacking", task.about["bytes"])
         filename = task.about["filename"]
         return ingest(engine, settings, stream, filename=filename, by_request=True, watch=progress, **options)
-
-
-def _note_failure(engine: sa.Engine, dump_id: int | None) -> None:
-    """A dump that broke the reader is not read again by itself."""
-    if dump_id is None:
-        return
-    error = {"code": "internal_error", "message": "Something broke while it was read; the log says what.", "at": None}
-    with database.writing(engine) as connection:
-        wrong = sa.and_(Dump.id == dump_id, Dump.state == "reading")
-        connection.execute(sa.update(Dump).where(wrong).values(state="failed", error=error))
-
-
-def is_stored(engine: sa.Engine, task: Task) -> bool:
-    """Whether all of a file is stored, though who read it died: then that is only noted."""
-    with engine.connect() as connection:
-        state = connection.scalar(sa.select(Dump.state).where(Dump.id == task.dump))
-    return bool(task.about["spooled"]) and state == "done"
-
-
-def give_up(engine: sa.Engine, task: Task) -> str:
-    """Have nobody read a dump again that killed its reader; how many of its sessions are stored, in words."""
-    _note_failure(engine, task.dump)
-    with engine.connect() as connection:
-        begun = sa.select(sa.func.count()).where(Session.dump_id == task.dump, Session.deleted_at.is_(None))
-        count = connection.scalar(begun) or 0
-    return f"{count:,} of its sessions are stored. " if count else ""

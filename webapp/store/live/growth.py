@@ -132,7 +132,7 @@ def _append(connection: sa.Connection, stored_session: Any, spans: list[Arrived]
     settle(connection, session_id, tally, new)
     if stored_session.deleted:
         connection.execute(_bring_back, {"session": session_id})
-    return SessionOutcome("grown", session_id, stored_session.key, turn_rows.count - first)
+    return SessionOutcome("grown", session_id, stored_session.key, stored_session.external_id, turn_rows.count - first)
 
 
 def _begin(connection: sa.Connection, spans: dict[str, list[Arrived]], dump_id: int, home: str) -> list[SessionOutcome]:
@@ -140,7 +140,7 @@ def _begin(connection: sa.Connection, spans: dict[str, list[Arrived]], dump_id: 
     homes = rules.HomeChooser(rules.read(connection), home, home_of)
     new = {name: _numbered(of_session, 0) for name, of_session in spans.items()}
     inputs = [_read(connection, name, of_session, homes) for name, of_session in new.items()]
-    outcomes = append.write(connection, inputs, dump_id=lambda _: dump_id, on_problem=ignore)
+    outcomes = append.write(connection, inputs, dump_id=dump_id, on_problem=ignore)
     for of_session, session, outcome in zip(new.values(), inputs, outcomes, strict=True):
         reading.note(connection, outcome.id, of_session, 0, session.turns)
     return outcomes

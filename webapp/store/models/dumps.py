@@ -115,6 +115,7 @@ class Task(Numbered):
     tries: orm.Mapped[int] = orm.mapped_column(default=0)
     """how many workers died over it"""
     dump_id: orm.Mapped[int | None] = orm.mapped_column(sa.ForeignKey("dump.id", ondelete="SET NULL"))
+    """the dump that an import makes or reads again, once there is one"""
     made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
     began_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
     ended_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
@@ -123,11 +124,6 @@ class Task(Numbered):
     def live(self) -> bool:
         """Whether it waits or goes on."""
         return self.state in LIVE
-
-    @property
-    def dump(self) -> int | None:
-        """The number of the dump that an import makes or reads again, once there is one."""
-        return self.dump_id or self.progress.get("dump")
 
 
 class Parse(Numbered):

@@ -32,9 +32,6 @@ UNDONE_FOR = timedelta(hours=1)
 AT_ONCE = 5000
 """turns that are removed for good in one transaction, which SQLite holds in memory"""
 _last = sa.select(sa.func.max(Turn.ordinal)).where(Turn.session_id == sa.bindparam("session"))
-_is_deleted = sa.select(Session.id).where(
-    Session.id == sa.bindparam("session"), Session.deleted_at < sa.bindparam("before")
-)
 
 
 def delete(db: orm.Session, keys: Iterable[str]) -> list[str]:
@@ -69,8 +66,7 @@ def purge(engine: sa.Engine, *, older_than: timedelta = UNDONE_FOR) -> int:
     """
     before = datetime.now(UTC) - older_than
     with engine.connect() as connection:
-        query = sa.select(Session.id).where(Session.deleted_at < before).order_by(Session.id)
-        session_ids = [number for number in connection.scalars(query) if not _labelled(connection, number)]
+        session_ids = connection.scalars(_may_go(before).order_by(Session.id)).all()
     purged = sum(_purge(engine, number, before) for number in session_ids)
     if purged:
         remove_unused_declarations(engine)
@@ -105,10 +101,10 @@ def replace_reading(db: orm.Session, dump_id: int, keys: Iterable[str]) -> None:
         .join(DumpSession, DumpSession.session_id == Session.id)
         .where(DumpSession.dump_id == dump_id, Session.deleted_at.is_(None), Session.dump_id == dump_id)
         .where(~sa.exists().where(elsewhere.session_id == Session.id, elsewhere.dump_id != dump_id))
+        .where(~has_labels(Session.id))
     )
     still = set(keys)
-    rows = [row for row in db.execute(query) if row.key not in still]
-    wrong = [row for row in rows if not _labelled(db.connection(), row.id)]
+    wrong = [row for row in db.execute(query) if row.key not in still]
     for ids in batched(row.id for row in wrong):
         db.execute(sa.delete(DumpSession).where(DumpSession.dump_id == dump_id, DumpSession.session_id.in_(ids)))
     delete(db, [row.key for row in wrong])
@@ -123,16 +119,12 @@ def has_labels(session_id: Any) -> sa.ColumnElement[bool]:
     return sa.or_(*(sa.exists().where(turns_of(table.turn_id, session_id)) for table in tables))
 
 
-def _labelled(connection: sa.Connection, session_id: int) -> bool:
-    return bool(connection.scalar(sa.select(has_labels(session_id))))
-
-
 def _purge(engine: sa.Engine, session_id: int, before: datetime) -> bool:
     """Whether it went. Of a long session nothing can be found or brought back once its end goes: the rest is gone some
     transactions later, or, where the process dies or a label came in between, not before the next purge.
     """
     with writing(engine) as connection:
-        if not _may_go(connection, session_id, before):
+        if not connection.scalar(_may_go(before).where(Session.id == session_id)):
             return False
         first = (connection.scalar(_last, {"session": session_id}) or 0) // AT_ONCE * AT_ONCE
         if first:  # no name is left by which it could be found: not its id or key, nor its dump
@@ -142,17 +134,16 @@ def _purge(engine: sa.Engine, session_id: int, before: datetime) -> bool:
         _remove(connection, session_id, first)
     for start in range(first - AT_ONCE, -1, -AT_ONCE):
         with writing_long(engine) as connection:
-            if not _may_go(connection, session_id, before):
+            if not connection.scalar(_may_go(before).where(Session.id == session_id)):
                 return False
             _remove(connection, session_id, start)
     return True
 
 
-def _may_go(connection: sa.Connection, session_id: int, before: datetime) -> bool:
-    """Whether it is still deleted, and has no labels. Another process may have removed it, and on SQLite a session that
-    came in since has its number."""
-    is_deleted = connection.scalar(_is_deleted, {"session": session_id, "before": before}) is not None
-    return is_deleted and not _labelled(connection, session_id)
+def _may_go(before: datetime) -> sa.Select[int]:
+    """The numbers of sessions that were deleted before that time and have no labels. It is asked again of each: another
+    process may have removed it, and on SQLite a session that came in since has its number."""
+    return sa.select(Session.id).where(Session.deleted_at < before, ~has_labels(Session.id))
 
 
 def _remove(connection: sa.Connection, session_id: int, first: int) -> None:

@@ -15,7 +15,6 @@ from webapp.store.models import ANSWERS_MISSING, Dump, DumpSession, Session
 from webapp.store.sessions.where import id_of
 from webapp.store.write.tally import LETTERS, NOT_RUN
 
-MOST_PROBLEMS = 50
 MOST_SESSIONS = 20
 _LOOKED_AT = 100
 """sessions of a dump of which is seen what named them"""
@@ -71,16 +70,6 @@ def session_key_of(db: orm.Session, dump_id: int) -> str | None:
     return ", ".join(dict.fromkeys(extra[OPTION] for extra in extras if extra and OPTION in extra)) or None
 
 
-def problems_of(db: orm.Session, dump_id: int) -> list[dict[str, str]]:
-    """All problems of a dump that are kept word for word."""
-    return db.scalar(sa.select(Dump.problems).where(Dump.id == dump_id)) or []
-
-
-def are_being_read(connection: sa.Connection) -> bool:
-    """Whether a dump is noted as being read, by somebody who may have been killed."""
-    return connection.scalar(sa.select(Dump.id).where(Dump.state == "reading").limit(1)) is not None
-
-
 def find(db: orm.Session, ident: str | int) -> Dump:
     """The dump with that sha256 or number; raises `NoSuchDump`."""
     return line(db.connection(), find_id(db, ident))
@@ -110,11 +99,10 @@ _find_links = (  # made once: a page has fifty dumps, and to make it takes longe
 
 
 def _line(connection: sa.Connection, row: sa.Row[Any]) -> Dump:
-    """The dump, of its problems the first 50, missing answers before others, and of its sessions the first 20."""
+    """The dump, of its problems missing answers before others, and of its sessions the first 20."""
     dump = Dump(**row._mapping)
     dump.sessions = connection.execute(_find_links, {"dump": row.id}).all()
-    alarms = [problem for problem in dump.problems if problem.get("code") == ANSWERS_MISSING]
-    dump.problems = [*alarms, *(problem for problem in dump.problems if "code" not in problem)][:MOST_PROBLEMS]
+    dump.problems = sorted(dump.problems, key=lambda problem: problem.get("code") != ANSWERS_MISSING)
     return dump
 
 

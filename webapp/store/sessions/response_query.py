@@ -151,7 +151,7 @@ def _with_error(db: orm.Session, rows: Sequence[Row], kind: str) -> list[Row]:
 
 def _errors(row: Row) -> list[str]:
     kinds = [facets.kind_of(row.recorded_failure)] if row.recorded_failure is not None else []
-    if row.home_verdict == "failed" and (error := facets.digest(Trace.from_dict(row.trace)).error):
+    if row.home_verdict == "failed" and (error := facets.last_error(Trace.from_dict(row.trace))):
         kinds.append(error)
     return kinds
 

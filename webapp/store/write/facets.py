@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from webapp.dumps.records import Turn
 from webapp.parsing.trace import Trace
@@ -37,31 +37,6 @@ _VARIABLE = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`|0x[0-9a-fA-F]+|[-+]?\d
 _SPACE = re.compile(r"\s+")
 
 
-class Digest(NamedTuple):
-    """What is counted of one trace."""
-
-    profile: str
-    verdict: str
-    strategy: str
-    repairs: tuple[str, ...]
-    error: str | None
-
-
-def digest(trace: Trace) -> Digest:
-    """`strategy` is what won or "", `error` the kind of a failed trace's last."""
-    chosen = trace.chosen
-    repairs: tuple[str, ...] = ()
-    if trace.verdict == "repaired":
-        repairs = tuple({edit.repair for index in chosen for edit in trace.attempts[index].edits})
-    return Digest(
-        trace.profile,
-        trace.verdict,
-        short(trace.attempts[chosen[0]].strategy, 64) if chosen else "",
-        repairs,
-        _last_error(trace) if trace.verdict == "failed" else None,
-    )
-
-
 def kind_of(message: str) -> str:
     """The kind of an error: its first 80 code points on one line, what is quoted and numbers taken out of it."""
     return _kind(message[:400])
@@ -78,8 +53,9 @@ def _placeholder(match: re.Match[str]) -> str:
     return f"{first}…{first}" if first in "'\"`" else "N"
 
 
-def _last_error(trace: Trace) -> str | None:
-    for attempt in reversed(trace.attempts):
+def last_error(trace: Trace) -> str | None:
+    """The kind of a failed trace's last error."""
+    for attempt in reversed(trace.attempts) if trace.verdict == "failed" else ():
         if attempt.error is not None:
             return kind_of(f"{attempt.error.type}: {attempt.error.message}")
         if attempt.outcome == "failed" and attempt.reason:
@@ -110,17 +86,17 @@ class Facets:
         """Count a value, which is as short as it is stored."""
         self.counts[name, value] = self.counts.get((name, value), 0) + count
 
-    def response(self, model: str | None, digests: Sequence[Digest]) -> None:
-        """Count a response: the home profile's digest, if that was run, then `fencepost`'s where it is another."""
-        for parse_digest in digests:
-            self.count(parse_digest)
-        is_run, ours = digests[0].profile == self.home, digests[-1].verdict
-        if is_run and digests[0].error is not None:
-            self._error(digests[0].error)
+    def response(self, model: str | None, traces: Sequence[Trace]) -> None:
+        """Count a response: the home profile's trace, if that was run, then `fencepost`'s where it is another."""
+        for trace in traces:
+            self.trace(trace)
+        is_run, ours = traces[0].profile == self.home, traces[-1].verdict
+        if is_run and (error := last_error(traces[0])) is not None:
+            self._error(error)
         if model is not None and self._note("model", model):
             self.add(f"model {OURS} {ours}", model)
             if is_run or self.home == UNKNOWN:
-                self.add(f"model {HOME} {digests[0].verdict if is_run else read_as_json(ours)}", model)
+                self.add(f"model {HOME} {traces[0].verdict if is_run else read_as_json(ours)}", model)
 
     def not_run(self, model: str | None) -> None:
         """Count a response of which is not known whether it failed, since the home profile was not run."""
@@ -128,14 +104,15 @@ class Facets:
         if model is not None and self._note("model", model):
             self.add(f"model {HOME} {NOT_RUN}", model)
 
-    def count(self, parse_digest: Digest) -> None:
+    def trace(self, trace: Trace) -> None:
         """Count what one profile made of a response."""
-        profile, verdict = parse_digest.profile, parse_digest.verdict
+        profile, verdict, chosen = trace.profile, trace.verdict, [trace.attempts[index] for index in trace.chosen]
+        repairs = {edit.repair for attempt in chosen for edit in attempt.edits} if verdict == "repaired" else ()
         for name in (profile, HOME) if profile == self.home else (profile,):
             self.add(f"verdict {name}", verdict)
-            if parse_digest.strategy:
-                self.add(f"strategy {name}", parse_digest.strategy)
-            for repair in parse_digest.repairs:
+            if chosen and chosen[0].strategy:
+                self.add(f"strategy {name}", short(chosen[0].strategy, 64))
+            for repair in repairs:
                 self.add(f"repair {name}", repair)
         if profile == OURS and self.home == UNKNOWN:
             self.add(f"verdict {HOME}", read_as_json(verdict))

@@ -19,7 +19,7 @@ from webapp.findings.rule import RuleFinding, TurnView
 from webapp.findings.rulebook import RuleRunner
 from webapp.parsing import Profile, Trace, engine
 from webapp.store.db.ids import TURNS_A_SESSION, Kind, Note
-from webapp.store.write.facets import Facets, digest, error_lines
+from webapp.store.write.facets import Facets, error_lines
 from webapp.store.write.failed_responses import FailedResponses
 from webapp.store.write.parser import OURS, UNKNOWN, Home
 from webapp.store.write.tally import BROKEN_AS_ONE, MODEL_KINDS, NOT_RUN, READABLE, PlacedTurn, Tally
@@ -135,11 +135,11 @@ class SessionState:
             self.tally.verdicts(placed.ordinal, not_read if home is None else home.verdict, ours.verdict)
             if self.home == UNKNOWN and turn.kind == "response":
                 self.facets.text(ours.verdict)
-            self.facets.response(turn.model, [digest(trace) for trace in placed.traces])
+            self.facets.response(turn.model, placed.traces)
             if home is not None and home.verdict == "failed":
                 self._note("error", placed.ordinal, error_lines(home))
         for trace in placed.other_traces:
-            self.facets.count(digest(trace))
+            self.facets.trace(trace)
 
     def _hold(self, placed: PlacedTurn, contract: Contract | None) -> None:
         """Count how a response keeps what its request declares, and show it to the rules.
@@ -266,6 +266,7 @@ class SessionOutcome:
     what: Literal["new", "grown", "found"]
     id: int
     key: str
+    external_id: str
     new_turns: int
 
 

@@ -37,7 +37,6 @@ blueprint = Blueprint("dumps", __name__)
 
 ROWS_A_PAGE = 50
 SESSIONS_A_PAGE = 100
-PROBLEMS_A_PAGE = 50
 Taken = IngestResult | RefusedUpload | int
 """What became of a file: it was read, or refused, or is a job with this number."""
 
@@ -54,7 +53,7 @@ def _list(sent: list[dump_rows.DumpRow], message: str | None = None) -> str:
     exports = tasks.page(db.session.connection(), tasks.EXPORT, live=True)
     if exports or any(job.live for job in live):
         wake()
-    hidden = {dump for job in live if (dump := job.dump) is not None}
+    hidden = {dump for job in live if (dump := job.dump_id) is not None}
     dumps = store.page(db.session, limit=ROWS_A_PAGE + 1, before=before, without=hidden)
     rows = [dump_rows.of_dump(dump) for dump in dumps[:ROWS_A_PAGE]]
     return render_template(
@@ -117,10 +116,8 @@ def _row(name: str, result: Taken) -> dump_rows.DumpRow:
 @blueprint.get("/dumps/<ident>")
 def show(ident: str) -> str:
     dump = store.find(db.session, ident)
-    after, page = request.args.get("after", 0, type=int), max(1, request.args.get("problems", 1, type=int))
+    after = request.args.get("after", 0, type=int)
     sessions = store.sessions_of(db.session, dump.id, after=after, limit=SESSIONS_A_PAGE + 1)
-    problems = store.problems_of(db.session, dump.id)
-    first = (page - 1) * PROBLEMS_A_PAGE
     job = imports.live_of(db.session.connection(), dump.id)
     return render_template(
         "dumps/show.html",
@@ -133,10 +130,6 @@ def show(ident: str) -> str:
         session_key_names=NAMES,
         held=sessions[:SESSIONS_A_PAGE],
         after=sessions[SESSIONS_A_PAGE - 1].id if len(sessions) > SESSIONS_A_PAGE else None,
-        problems=problems[first : first + PROBLEMS_A_PAGE],
-        known=len(problems),
-        first=first,
-        page=page if first + PROBLEMS_A_PAGE < len(problems) else None,
         job=job and dump_rows.of_job(tasks.find(db.session.connection(), job)),
         kept=_is_kept(dump.sha256),
     )

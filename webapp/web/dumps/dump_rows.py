@@ -40,6 +40,7 @@ NEXT = {
     "bad_dump": "Fix the file at that place, or send another copy.",
 }
 _SHORT = 400
+_MOST_PROBLEMS = 50
 LOOKED_AT = 16 * 1024 * 1024
 """bytes of a file in which the keys of its sessions are counted"""
 
@@ -117,7 +118,7 @@ def of_dump(dump: Dump, *, created: bool = True, changed: int = 0) -> DumpRow:
         dump.turn_count,
         dump=dump.id,
         outcome=None if created else f"Already imported; {outcome}.",
-        problems=dump.problems,
+        problems=dump.problems[:_MOST_PROBLEMS],
         problem_count=dump.problem_count,
         links=dump.sessions,
         **_error(dump.error),
@@ -136,7 +137,7 @@ def of_job(job: Task) -> DumpRow:
         progress.get("sessions", 0),
         progress.get("turns", 0),
         job=job,
-        dump=job.dump,
+        dump=job.dump_id,
         problem_count=progress.get("problems", 0),
         **_error((job.result or {}).get("error")),
     )
