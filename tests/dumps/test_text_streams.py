@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.pace import is_linear
 from webapp.dumps.messages.streams import put_together
 from webapp.dumps.messages.unknown_streams import guessed_stream
 
@@ -49,6 +50,17 @@ def _parts(count: int) -> Events:
     return [{"choices": [{"index": 0, "delta": {"content": contents[number % 3]}}]} for number in range(count)]
 
 
+def _texts_and_none(count: int) -> Events:
+    """Empty texts, one that says something, and what is no text."""
+    said = ("" if number < count // 2 else "a" if number == count // 2 else 5 for number in range(count))
+    return [{"choices": [{"index": 0, "delta": {"reasoning": text}}]} for text in said]
+
+
+def _usage(count: int) -> Events:
+    usage = ({"type": "message_delta", "usage": {str(number): 1}} for number in range(count))
+    return [{"type": "message_start", "message": {"usage": {"a": 1}}}, *usage]
+
+
 def _unknown(count: int) -> Events:
     return [{"delta": f" {number}"} for number in range(count)]
 
@@ -81,6 +93,7 @@ def steps_of(work: Callable[[Events], object], events: Events) -> int:
         (put_together, _growing),
         (put_together, _calls),
         (put_together, _parts),
+        (put_together, _texts_and_none),
         (guessed_stream, _unknown),
         (guessed_stream, _under_many_names),
     ],
@@ -91,6 +104,12 @@ def test_four_times_as_many_events_are_four_times_the_work(
     few, many = (steps_of(work, events(count)) for count in (500, 2000))
     assert few > 500
     assert many < 4.4 * few
+
+
+def test_members_that_many_events_add_are_not_copied_with_each() -> None:
+    few, many = _usage(4000), _usage(16_000)
+    assert is_linear(lambda: put_together(few), lambda: put_together(many), 4)
+    assert len(put_together(many)["usage"]) == 16_001 and few[0]["message"]["usage"] == {"a": 1}
 
 
 def test_each_event_of_a_stream_is_in_the_answer_once() -> None:

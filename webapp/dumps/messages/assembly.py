@@ -74,12 +74,12 @@ class Pieces:
     key: str
     """under which it stands"""
     added: list[tuple[int, str]]
-    """each piece with the number of the event that has it"""
+    """each piece that is not empty, with the number of the event that has it"""
     says_again: str = ""
     """`last`: the last may say again what the others said; `each`: each may"""
 
     def __str__(self) -> str:
-        return joined([piece for _, piece in self.added if piece], self.says_again)
+        return joined([piece for _, piece in self.added], self.says_again)
 
 
 def joined(pieces: list[str], says_again: str = "") -> str:
@@ -146,10 +146,8 @@ class Growing:
         if row.sign == "=":
             self.about[row.target[0].key] = value
         elif isinstance(value, dict):
-            told = {key: inner for key, inner in value.items() if inner is not None}
-            if row.target:
-                told = {row.target[0].key: {**as_object(self.about.get(row.target[0].key)), **told}}
-            self.about.update(told)
+            told = self._inner(self.about, row.target[0], {}) if row.target else self.about
+            told.update((key, inner) for key, inner in value.items() if inner is not None)
 
     def _grow(self, row: Row, value: Any, event: dict[str, Any]) -> None:
         holder: dict[str, Any] = self.grown
@@ -159,7 +157,7 @@ class Growing:
         held = holder.get(last.key)
         if row.sign == "+" and isinstance(value, str):
             self.add(holder, last.key, value)
-        elif row.sign == "+" and not (isinstance(held, Pieces) and any(piece for _, piece in held.added)):
+        elif row.sign == "+" and not (isinstance(held, Pieces) and held.added):
             holder[last.key] = value  # what is no text is as it is, for who reads the answer to say so
         elif row.sign == "~":
             self._go_on(holder, last.key, value)
@@ -194,7 +192,8 @@ class Growing:
             added = [(self.number, before)] if isinstance(before, str) and before else []
             before = holder[key] = Pieces(key, added, self.says_again)
             self.pieces.append(before)
-        before.added.append((self.number, piece))
+        if piece:
+            before.added.append((self.number, piece))
 
     def _go_on(self, holder: dict[str, Any], key: str, value: Any) -> None:
         """Add a text, or parts; where parts come, the texts among them are parts, too."""
