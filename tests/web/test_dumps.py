@@ -293,10 +293,20 @@ class Cut:
         return data
 
 
-@pytest.mark.parametrize("error", [None, OSError("chunk cut"), ConnectionResetError("reset")])
-def test_a_body_that_ends_early_is_refused_whole(client: FlaskClient, tmp_path: Path, error: Exception | None) -> None:
+@pytest.mark.parametrize(
+    ("error", "more"),
+    [
+        (None, {}),
+        (None, {"wsgi.input_terminated": True}),  # as gunicorn says
+        (OSError("chunk cut"), {}),
+        (ConnectionResetError("reset"), {}),
+    ],
+)
+def test_a_body_that_ends_early_is_refused_whole(
+    client: FlaskClient, tmp_path: Path, error: Exception | None, more: dict[str, Any]
+) -> None:
     body = windlass("s1", *(entry(f"turn {i}") for i in range(50)))
-    environ = {"wsgi.input": Cut(body[:1000], error), "CONTENT_LENGTH": str(len(body))}
+    environ = {"wsgi.input": Cut(body[:1000], error), "CONTENT_LENGTH": str(len(body)), **more}
     answer = client.post("/api/dumps", environ_overrides=environ)
     assert answer.status_code == 400 and "Send it again" in answer.json["error"]["message"]
     assert client.get("/api/sessions").json["total"] == 0

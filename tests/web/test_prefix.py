@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from flask import Flask
@@ -70,6 +71,8 @@ def test_an_id_with_a_slash_is_read_as_it_was_sent(prefixed: FlaskClient) -> Non
 
 def test_redirects_and_cookies_are_under_the_prefix(make: Callable[..., Flask]) -> None:
     client = make(prefix=PREFIX, token=TOKEN).test_client()
+    odd = client.get(f"{PREFIX}/sessions/a%252Fb%3Fc%20%C3%A9?q=%25%C3%A9")  # the id `a%2Fb?c é`
+    assert parse_qs(urlsplit(odd.location).query) == {"next": [f"{PREFIX}/sessions/a%252Fb%3Fc%20%C3%A9?q=%25%C3%A9"]}
     sent_away = client.get(f"{PREFIX}/labels?queue=failed")
     assert sent_away.location == f"{PREFIX}/login?next=/tools/fencepost/labels?queue%3Dfailed"
     signed_in = client.post(sent_away.location, data={"token": TOKEN, "name": "Ada"})

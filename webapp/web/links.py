@@ -19,7 +19,7 @@ class Prefix:
     """WSGI middleware: links begin with the prefix; a path may come with it or without it, and end with a slash.
 
     `X-Forwarded-Prefix` is not read: the prefix is a setting, so that no request can choose where links lead. With
-    `secure` links that stand outside pages begin with `https:`.
+    `secure` links that stand outside pages begin with `https:`. A body is as long as its client said, or it was cut.
     """
 
     def __init__(self, app: Any, prefix: str, *, secure: bool) -> None:
@@ -28,6 +28,8 @@ class Prefix:
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
         environ["SCRIPT_NAME"] = self.prefix
         environ["PATH_INFO"] = without(environ.get("PATH_INFO", ""), self.prefix).rstrip("/") or "/"
+        if environ.get("CONTENT_LENGTH") and "HTTP_TRANSFER_ENCODING" not in environ:
+            environ.pop("wsgi.input_terminated", None)  # gunicorn says so of a body whose client left: its bytes count
         if self.secure:
             environ["wsgi.url_scheme"] = "https"
         return self.app(environ, start_response)

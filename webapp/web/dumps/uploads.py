@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TypedDict, cast
+from urllib.parse import quote
 
 from flask import Request as FlaskRequest
 from flask import Response, current_app, jsonify, url_for
@@ -45,7 +46,8 @@ class SpoolingRequest(FlaskRequest):
     @property
     def full_path(self) -> str:
         """The path and the query as a browser asks for them, with the prefix."""
-        return self.url.removeprefix(self.host_url.rstrip("/"))
+        query = self.query_string.decode("latin-1")
+        return quote(self.script_root + self.path, safe="/:@!$&'()*+,;=~") + (f"?{query}" if query else "")
 
     def _get_file_stream(self, *_: Any, **__: Any) -> IO[bytes]:
         folder = dump_files.incoming(current_app.config["SETTINGS"].data)
