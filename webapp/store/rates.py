@@ -129,8 +129,8 @@ def _student(freedom: int) -> float:
 
 def alpha(units: Iterable[Iterable[str]]) -> tuple[float, float, float] | None:
     """Krippendorff's alpha for nominal data, of what people said of each unit, and between which it lies with 95 %, by
-    the jackknife over units as in `share`: 1 is perfect, 0 is chance. None where two or more said nothing of two units
-    or more, or all said the one same thing."""
+    the jackknife over units as in `share`: 1 is perfect, 0 is chance. Units that without one of them all say the same are
+    perfect then. None where two or more said nothing of two units or more, or all said the one same thing."""
     kinds = Counter(said for unit in units if len(said := tuple(sorted(unit))) > 1)
     totals, every = Counter[str](), kinds.total()
     for said, times in kinds.items():
@@ -140,7 +140,7 @@ def alpha(units: Iterable[Iterable[str]]) -> tuple[float, float, float] | None:
     if (whole := _alpha(all_apart, totals)) is None or every < 2:
         return None
     less = ((_alpha(all_apart - apart[said], totals - Counter(said)), times) for said, times in kinds.items())
-    variance = (every - 1) / every * sum(times * (one - whole) ** 2 for one, times in less if one is not None)
+    variance = (every - 1) / every * sum(times * ((1.0 if one is None else one) - whole) ** 2 for one, times in less)
     half = _student(every - 1) * sqrt(variance)
     return whole, max(-1.0, whole - half), min(1.0, whole + half)
 

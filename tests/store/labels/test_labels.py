@@ -237,6 +237,7 @@ def test_agreement_is_krippendorffs(turn: Turn, db: orm.Session) -> None:
     assert alpha == pytest.approx(1 - 5 * 2 / (2 * (2 * 3 + 2 * 1 + 3 * 1)))
     assert low < alpha < high == 1
     assert rates.alpha([["right", "right"]]) is rates.alpha([["right", "right"]] * 9) is measured["cause"] is None
+    assert rates.alpha([["a", "a"]] * 19 + [["a", "b"]]) == (0.0, -1.0, 1.0)  # one unit alone says that people differ
     alpha, low, high = rates.alpha([["a", "a"], ["b", "b"], ["a", "b"], ["b", "b"]] * 100) or (0.0, 0.0, 0.0)
     assert low < alpha < high < low + 0.2
 

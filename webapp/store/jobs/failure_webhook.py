@@ -67,8 +67,8 @@ def deliver(engine: sa.Engine, settings: Settings, now: datetime | None = None) 
             state["late"] = late
             _keep(engine, state)
         known = {*state["known"]}
-        for number in bodies.keys() - known:
-            if state["late"].get(number, {"due": 0})["due"] <= now.timestamp():
+        for number in bodies:
+            if number not in known and state["late"].get(number, {"due": 0})["due"] <= now.timestamp():
                 _tell(number, bodies[number], state, settings, now)
                 _keep(engine, state)
 
