@@ -173,7 +173,7 @@ def invoked(invocation: dict[str, Any]) -> Iterator[Piece]:
     answer = next((invocation[key] for key in ("result", "output") if invocation.get(key) is not None), None)
     answer = error if answer is None and not failed else answer
     if answer is not None:
-        yield Piece("result", text_or_json(answer), piece.name, piece.id)
+        yield Piece("result", text_or_json(answer), piece.name, piece.id, is_error=error is not None or None)
 
 
 def named_call(value: dict[str, Any], *, is_listed: bool = False) -> tuple[list[dict[str, Any]], set[str]]:

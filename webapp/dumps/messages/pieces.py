@@ -268,8 +268,8 @@ def _result(value: dict[str, Any]) -> Piece:
         rest = {name: inner for name, inner in value.items() if name not in _ABOUT_RESULTS and inner is not None}
         answer = as_json(rest) if _says_anything(rest) else None
     ident = call_id(value, "tool_use_id" if "tool_use_id" in value else "call_id")
-    mark = value.get("is_error")
-    is_error = value.get("type") == "tool-error" or (mark if isinstance(mark, bool) else None)
+    failed = value.get("type") == "tool-error" or value.get("status") == "error"
+    is_error = failed or (value["is_error"] if isinstance(value.get("is_error"), bool) else None)
     return Piece("result", answer, first_text(value, "name", "toolName"), ident, is_error=is_error)
 
 
