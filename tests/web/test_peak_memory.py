@@ -111,8 +111,8 @@ PACKED: dict[str, tuple[str, Callable[[], bytes]]] = {
 PACKERS: dict[str, Callable[[bytes], bytes]] = {"gzip": lambda data: gzip.compress(data, 5), "zstd": zstd.compress}
 
 
-UNPACKING = ("/v1/traces", "/v1/logs", "/v1/metrics", "/api/dumps?again", "/api/dumps", "/dumps")
-OTHER_SIGNALS = ("/v1/logs", "/v1/metrics")
+SIGNALS = ("/v1/traces", "/v1/logs", "/v1/metrics")
+OF_DUMPS = ("/api/dumps?again", "/api/dumps", "/dumps")
 WITH_FILES = ("/api/dumps", "/dumps")
 EVERYWHERE = ("lists", "groups", "a text that is too long")
 
@@ -121,15 +121,15 @@ def doors(name: str) -> list[tuple[str, bytes, dict[str, str]]]:
     """Each route that unpacks, with the body and its headers: of a request, or of a file in it.
 
     The packers take turns, and the next body begins with the other one: each is used for each body and at each route.
-    Logs and metrics are unpacked as traces are, and get but three bodies; of the two routes that take forms
-    with files, each gets every other body.
+    Three bodies go everywhere. Of the others, logs and metrics get none, for they are unpacked as traces are, and of
+    the routes that take dumps, which are read alike once they are unpacked, each gets every third.
     """
     packers = itertools.cycle(PACKERS)
-    turn = list(PACKED).index(name) % 2
-    if turn:
+    turn = list(PACKED).index(name)
+    if turn % 2:
         next(packers)
-    spared = () if name in EVERYWHERE else (*OTHER_SIGNALS, WITH_FILES[turn])
-    return [door(path, name, next(packers)) for path in UNPACKING if path not in spared]
+    paths = (*SIGNALS, *OF_DUMPS) if name in EVERYWHERE else (SIGNALS[0], OF_DUMPS[turn % 3])
+    return [door(path, name, next(packers)) for path in paths]
 
 
 def door(path: str, name: str, packer: str) -> tuple[str, bytes, dict[str, str]]:
