@@ -14,8 +14,8 @@ from webapp.parsing import parse, profiles
 from webapp.parsing.edit import apply
 from webapp.parsing.profiles import json_repair
 
-LONG = 2_000
-QUICK = 0.4  # seconds of processor time; unloaded, the slowest takes 0.05, and what is quadratic takes 0.6
+LONG = 1_400
+QUICK = 0.2  # seconds of processor time; unloaded, the slowest takes 0.1, and what is quadratic takes 0.3
 NAMES = [name for name in profiles() if name != "fencepost"]  # which its own tests hold to more than this
 BRICKS = {
     "openers": "{",
