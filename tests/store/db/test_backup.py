@@ -1,4 +1,4 @@
-"""A backup is whole while others write, never written over another, and is a database that works."""
+"""A backup is whole while others write, and none of what is damaged; `tests/commands/test_db.py` serves one."""
 
 from __future__ import annotations
 
@@ -49,19 +49,6 @@ def test_a_copy_made_while_somebody_writes_is_whole(engine: sa.Engine, tmp_path:
             (last, count, wrong) = copied.execute("SELECT max(a), count(*), sum(a != b) FROM pair").fetchone()
             assert (last or 0) == count and not wrong
     assert sorted(path.name for path in tmp_path.glob("copy*")) == ["copy-0", "copy-1", "copy-2"]
-
-
-def test_a_copy_is_a_database_at_the_same_revision(engine: sa.Engine, tmp_path: Path) -> None:
-    database_copy.back_up(engine, tmp_path / "copy.sqlite3")
-    assert database.revision(database.connect(f"sqlite:///{tmp_path / 'copy.sqlite3'}")) == database.HEAD
-
-
-def test_nothing_is_written_over(engine: sa.Engine, tmp_path: Path) -> None:
-    target = tmp_path / "copy"
-    target.write_text("the only other copy")
-    with pytest.raises(FileExistsError, match="not written over"):
-        database_copy.back_up(engine, target)
-    assert target.read_text() == "the only other copy"
 
 
 def test_a_damaged_database_gives_no_copy(engine: sa.Engine, tmp_path: Path) -> None:
