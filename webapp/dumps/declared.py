@@ -76,7 +76,7 @@ class Declared(Format):
             return 0
         objects = head.objects
         if not any(objects):
-            return spec["score"] if _mentions(head, spec.get("mentions")) else 0
+            return spec["score"] if head.mentions_each(spec.get("mentions")) else 0
         if not all(holds(value, spec.get("around")) for value in objects):
             return 0
         samples = self._samples(head, objects)
@@ -85,7 +85,7 @@ class Declared(Format):
         if not count or fitting < least:
             return 0
         marked = "mark" not in spec or any(holds(item, spec["mark"]) for item in samples)
-        return spec["score"] if marked or _mentions(head, spec.get("mentions")) else 0
+        return spec["score"] if marked or head.mentions_each(spec.get("mentions")) else 0
 
     def _samples(self, head: DumpHead, objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The first entries, wherever they lie."""
@@ -106,7 +106,7 @@ class Declared(Format):
             not head.whole
             and outer not in head.members
             and outer not in head.items
-            and _mentions(head, self.spec["mentions"])
+            and head.mentions_each(self.spec["mentions"])
         )
         return listed if isinstance(listed, list) else [] if begins else None
 
@@ -263,10 +263,14 @@ class Declared(Format):
         parent = id_hex(parent, 8) if "hex" in self.spec else id_text(parent)
         return {"sent_at": next(filter(None, times), None), "parent": parent}
 
+    def checked(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """Nothing of an entry that is `unchecked`, whose texts others say again, or which may say anything."""
+        return {} if "unchecked" in self.spec and holds(entry, self.spec["unchecked"]) else entry
+
     def side(self, turn: Turn, entry: dict[str, Any], conversation: Declaring) -> Side | None:
         """Which of two `twins` a turn is: they are called as its kind or its role, and told by tests of the entry."""
-        for name, *sides in self.spec.get("twins", ()):
-            if name in (turn.kind, turn.role):
+        for names, *sides in self.spec.get("twins", ()):
+            if name := next((name for name in (turn.kind, turn.role) if name in names.split("|")), None):
                 return next(((name, side) for side, tests in enumerate(sides) if holds(entry, tests)), None)
         return None
 
@@ -287,11 +291,6 @@ class Declared(Format):
         if "copied" in spec and holds(entry, spec["copied"]):
             turns = each_with(turns, duplicate_of=conversation.entry)
         return branched(turns, entry, spec["branch"], conversation) if "branch" in spec else turns
-
-
-def _mentions(head: DumpHead, keys: list[str] | None) -> bool:
-    """Whether there are keys, and the text of a head whose first entry is longer has all of them."""
-    return bool(keys) and all(head.mentions(*key.split("|")) for key in keys or ())
 
 
 @cache

@@ -252,3 +252,7 @@ class DumpHead:
     def mentions(self, *keys: str) -> bool:
         """Whether the text of the head holds one of `keys` as a key, at whatever depth."""
         return any(re.search(re.escape(json.dumps(key)) + r"\s*:", self.text) for key in keys)
+
+    def mentions_each(self, keys: list[str] | None) -> bool:
+        """Whether there are keys, and the text of the head holds each, or one that stands beside it behind a `|`."""
+        return bool(keys) and all(self.mentions(*key.split("|")) for key in keys or ())

@@ -80,10 +80,6 @@ class LangChainEvents(Declared):
             return 92
         return 70 if head.objects and all(map(_is_update, head.objects)) else 0
 
-    def checked(self, entry: dict[str, Any]) -> dict[str, Any]:
-        """Pieces of an answer are said by its end, too."""
-        return {} if str(entry.get("event")).endswith("_stream") else entry
-
     def read_entry(self, entry: dict[str, Any], conversation: Declaring) -> list[Turn]:
         if "event" not in entry:
             messages = (value for update in entry.values() for value in as_list(as_object(update).get("messages")))

@@ -45,7 +45,13 @@ class Mapped(Declared):
         fill = {_FILLED[name]: path for name, path in places.items() if name in _FILLED}
         rule = {"turn": places.get("raw"), "kind": places.get("kind"), "fill": fill}
         about = {"first": {"title": places.get("title")}, "session": {"*": places.get("session")}}
-        spec = {"shapes": "any JSON or JSONL, by a mapping", "score": 0, "role": places.get("role"), "rules": [rule]}
+        spec = {
+            "shapes": "any JSON or JSONL, by a mapping",
+            "score": 0,
+            "role": places.get("role"),
+            "rules": [rule],
+            "unchecked": ".",
+        }
         super().__init__(MAPPED, spec | about)
 
     def sniff(self, head: DumpHead) -> int:
@@ -121,9 +127,6 @@ class Mapped(Declared):
             events = (Turn(count, "event", source=value) for count, value in enumerate(values))
             return iter([Problem("mapping", str(bad)), *events])
         return Format.turns(reader, entries, {})
-
-    def checked(self, entry: dict[str, Any]) -> dict[str, Any]:
-        return {}
 
     def read_entry(self, entry: dict[str, Any], conversation: Declaring) -> list[Turn]:
         turns = super().read_entry(entry, conversation)

@@ -21,7 +21,7 @@ from webapp.dumps.messages.pieces import pieces
 from webapp.dumps.messages.streams import put_together
 from webapp.dumps.messages.turns import each_filled, each_with, event_turns, turns_of
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.values import as_list, as_object, first_text, id_text, moment, text
+from webapp.dumps.values import as_list, as_object, first_text, id_text, moment
 
 _TYPES = ("session_meta", "turn_context", "event_msg", "response_item", "compacted")
 _ITEMS = ("message", "reasoning", "function_call", "function_call_output", "local_shell_call", "custom_tool_call")
@@ -51,11 +51,6 @@ class Codex(Declared):
         if not is_item or not isinstance(kind, str):
             return {}
         return {"item id": item.get("id"), f"call id of a {kind[:50]}": item.get("call_id")}
-
-    def read_entry(self, entry: dict[str, Any], conversation: Declaring) -> list[Turn]:
-        if entry.get("type") == "turn_context":
-            conversation.model = text(as_object(entry.get("payload")).get("model")) or conversation.model
-        return super().read_entry(entry, conversation)
 
 
 def _is_older_file(head: DumpHead) -> bool:

@@ -206,9 +206,6 @@ class ClaudeStream(Declared):
         role = "/".join(name for key in ("type", "subtype") if (name := text(entry.get(key))))
         return event_turns(role or None)
 
-    def checked(self, entry: dict[str, Any]) -> dict[str, Any]:
-        return {} if _is_part(entry) else entry
-
 
 def _is_part(entry: dict[str, Any]) -> bool:
     """A piece of an answer, as Cursor's agent prints it with --stream-partial-output before the whole."""

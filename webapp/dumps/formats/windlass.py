@@ -12,9 +12,8 @@ from webapp.dumps.declared import Declared
 from webapp.dumps.declared_rules import Declaring, filling
 from webapp.dumps.decoding import json_or_none, opened_literal
 from webapp.dumps.documents import id_problem, with_list
-from webapp.dumps.json_path import at
+from webapp.dumps.json_path import at, holds
 from webapp.dumps.linked_turns import LAST_RESPONSE
-from webapp.dumps.messages.assembly import or_empty
 from webapp.dumps.messages.pieces import as_json
 from webapp.dumps.messages.turns import filled
 from webapp.dumps.records import Kind, Problem, Turn, changed
@@ -48,14 +47,11 @@ class Windlass(Declared):
         return _Log(is_parquet=context.get("source") == "parquet")
 
     def read_entry(self, entry: dict[str, Any], conversation: _Log) -> list[Turn]:  # type: ignore[override]
-        node, role = or_empty(entry.get("node_type")), or_empty(entry.get("role"))
         metadata = as_object(opened_literal(_first(entry, "metadata", "metadata_json")))
-        turn = _turn(entry, metadata, node, role, conversation.is_parquet)
+        kind: Kind = next((kind for kind, tests in self.spec["kind"] if holds(entry, tests)), "event")
+        turn = _turn(entry, metadata, kind, conversation.is_parquet)
         turn = filled(turn, **filling(self.spec["fill"], {**entry, "metadata": metadata}))
         return [turn, *_calls(turn)]
-
-    def checked(self, entry: dict[str, Any]) -> dict[str, Any]:
-        return {}
 
 
 plugin = Windlass("windlass")
@@ -111,38 +107,16 @@ def _counted(entries: Entries, count_said: Any) -> Entries:
         yield Problem("entry_count", f"the log says {count_said} entries and holds {count}")
 
 
-_TYPES: dict[Kind, tuple[str, ...]] = {
-    "response": ("agent", "turn_output"),
-    "error": ("validation_error", "error"),
-    "tool_result": ("tool", "tool_result"),
-    "prompt": ("user", "system", "turn_input"),
-}
-_ROLES: dict[Kind, tuple[str, ...]] = {
-    "response": ("assistant", "agent"),
-    "prompt": ("user", "system"),
-    "tool_result": ("tool", "tool_result"),
-    "error": ("json_parse_error", "validation_error", "error"),
-}
-_BY_TYPE = {name: kind for kind, names in _TYPES.items() for name in names}
-_BY_ROLE = {name: kind for kind, names in _ROLES.items() for name in names}
-_EVENTS = (
-    *("phase", "turn", "cascade", "cost_update", "soundings"),
-    *("sounding_attempt", "winner", "threshold", "link", "log"),
-)
-_EVENT_BEGINNINGS = ("reforge", "ward", "pre_ward", "post_ward", "schema_validation")
-
-
-def _turn(entry: dict[str, Any], metadata: dict[str, Any], node: str, role: str, is_parquet: bool) -> Turn:
-    kind = _kind_of(node, role)
+def _turn(entry: dict[str, Any], metadata: dict[str, Any], kind: Kind, is_parquet: bool) -> Turn:
     calls = opened_literal(_first(entry, "tool_calls", "tool_calls_json"))
     return Turn(
         entry=0,
         kind=kind,
         raw=_raw(entry, kind, is_parquet),
-        role=role or None,
+        role=text(entry.get("role")) or None,
         agent=text(metadata.get("tool")) if kind == "tool_result" else None,
         tool_calls=calls if isinstance(calls, list) and calls else None,
-        answers=LAST_RESPONSE if kind == "error" and node != "error" else None,
+        answers=LAST_RESPONSE if kind == "error" and entry.get("node_type") != "error" else None,
         most_rounds=whole(metadata.get("max_turns")) if kind == "event" else None,
     )
 
@@ -155,17 +129,6 @@ def _calls(turn: Turn) -> Iterator[Turn]:
             about: dict[str, Any] = {"agent": text(function.get("name")), "tool_calls": [call]}
             spent: dict[str, Any] = {"tokens_in": None, "tokens_out": None, "cost": None}
             yield changed(turn, kind="tool_call", raw=arguments, answers=None, **about, **spent)
-
-
-def _kind_of(node: str, role: str) -> Kind:
-    """The kind of an entry by its `node_type`; where that is null, unknown or neutral, by its role."""
-    if node.startswith("schema_validation") and ("fail" in node or "error" in node):
-        return "error"
-    if node in _BY_TYPE:
-        return _BY_TYPE[node]
-    if node in _EVENTS or node.startswith(_EVENT_BEGINNINGS):
-        return "event"
-    return _BY_ROLE.get(role, "event")
 
 
 def _first(entry: dict[str, Any], *names: str) -> Any:
