@@ -11,7 +11,7 @@ from tests.store.made import BROKEN, CALL, Bring, entry, on_sqlite, windlass
 from webapp.store.failures import scope
 from webapp.store.labels import labels
 from webapp.store.sessions import responses, session_list, sessions, turns
-from webapp.store.sessions.filters import Filters, encoded_cursor
+from webapp.store.sessions.filters import Filters, cursor
 from webapp.store.statistics import incident, shares
 
 CASES = [
@@ -130,8 +130,8 @@ def test_a_cursor_of_something_else_is_refused(stored: orm.Session) -> None:
         "x",
         "é",
         "W10",
-        encoded_cursor("time", [1]),
-        encoded_cursor("time", [1, 2, 3, 4]),
+        cursor("time", [1]),
+        cursor("time", [1, 2, 3, 4]),
     ):
         with pytest.raises(sessions.BadCursor):
             responses.page(stored, Filters(sort="time"), after=after)

@@ -16,7 +16,7 @@ from tests.store.made import BROKEN, CALL, Bring, entry, on_sqlite, windlass
 from webapp.store.labels import label_content
 from webapp.store.models import Session
 from webapp.store.sessions import debugger_queries, dumps, session_list, sessions
-from webapp.store.sessions.filters import JUDGEMENTS, BadFilter, Filters, decoded_cursor, of_parameters
+from webapp.store.sessions.filters import JUDGEMENTS, BadFilter, Filters, cursor_place, of_parameters
 
 
 @on_sqlite
@@ -35,7 +35,7 @@ def test_a_made_up_cursor_is_refused(db: orm.Session) -> None:
 @given(st.text())
 def test_no_cursor_at_all_breaks_it(after: str) -> None:
     try:
-        decoded_cursor(after, "failing", 3)
+        cursor_place("failing", after)
     except sessions.BadCursor:
         return
 

@@ -9,7 +9,7 @@ from sqlalchemy import orm
 
 from webapp.store.db import types
 from webapp.store.models import Label, Session, Turn
-from webapp.store.sessions.filters import behind, cursor, cursor_position, order_by
+from webapp.store.sessions.filters import behind, cursor, cursor_place, order_by, place
 from webapp.store.sessions.turns import PREVIEW, preview
 
 _ORDER = "labels"
@@ -45,14 +45,14 @@ def page(
     for column, value in ((Label.author, author), (Label.judgement, judgement)):
         if value:
             query = query.where(column == value)
-    if (position := cursor_position(_ORDER, after)) is not None:
-        query = query.where(behind(_ORDER, position))
+    if (last := cursor_place(_ORDER, after)) is not None:
+        query = query.where(behind(_ORDER, last))
     rows = db.execute(query).all()
     lines = [
         LabelLine(label, session, at, None if head is None else preview(bytes(head)))
         for label, session, at, head in rows[:limit]
     ]
-    return lines, cursor(_ORDER, lines[-1].label) if len(rows) > limit else None
+    return lines, cursor(_ORDER, place(_ORDER, lines[-1].label)) if len(rows) > limit else None
 
 
 def authors(db: orm.Session) -> dict[str, int]:

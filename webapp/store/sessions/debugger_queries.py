@@ -15,7 +15,7 @@ from webapp.parsing.trace import read_stored
 from webapp.store.db import types
 from webapp.store.models import Parse, Session, Turn
 from webapp.store.sessions import sessions, turns
-from webapp.store.sessions.filters import Filters, order_values
+from webapp.store.sessions.filters import Filters, place
 from webapp.store.sessions.turns import NoSuchTurn, TurnDetail
 
 EXCERPT = 1_200
@@ -157,10 +157,9 @@ def failed_beside(
     near = _within(db, session, position, forward)
     if near is not None:
         return session, near
-    view, sort = sessions.view(db, filters), "match" if filters.searches else filters.sort
-    view = replace(view, filters=replace(filters, failed=True))
-    behind = order_values(sort, session)
-    for row in sessions.in_order(db, view, sort, behind, _MOST_TRIED, forward=forward):
+    view = replace(sessions.view(db, filters), filters=replace(filters, failed=True))
+    here = place(view.order, session)
+    for row in sessions.in_order(db, view, view.order, here, _MOST_TRIED, forward=forward):
         neighbour = db.scalar(_of_id, {"id": row.id})
         near = None if neighbour is None else _within(db, neighbour, -1 if forward else neighbour.turn_count, forward)
         if neighbour is not None and near is not None:

@@ -23,6 +23,7 @@ from webapp.dumps.messages.metadata import STOPS
 from webapp.refusals import BadInput, WrongUse
 from webapp.store.db import ids
 from webapp.store.db.ids import microseconds
+from webapp.store.db.types import UtcDateTime
 from webapp.store.models.people import Label
 from webapp.store.models.sessions import Session
 from webapp.store.write.tally import BROKEN_AS_ONE, NOT_RUN, VERDICTS
@@ -74,18 +75,15 @@ class BadCursor(BadInput):
     """`after` is not what a page gave as `next`."""
 
 
-def cursor_moment(number: int) -> datetime:
-    """The time that a cursor means. Raises `BadCursor` where there is none."""
-    try:
-        return ids.moment(number)
-    except OverflowError:
-        raise BadCursor("after is not what an earlier page gave as next") from None
+def place(sort: str, row: Any) -> list[Any]:
+    """Where a session, or a row that has the order's keys, stands in that order."""
+    return [getattr(row, key.key) for key in KEYS[sort]]
 
 
-def behind(sort: str, values: Sequence[int], *, forward: bool = True) -> sa.ColumnElement[bool]:
-    """Whether a session comes behind the one that has these values of the order's keys, or before it."""
+def behind(sort: str, place: Sequence[Any], *, forward: bool = True) -> sa.ColumnElement[bool]:
+    """Whether a session comes behind a place in the order, or before it."""
     keys = KEYS[sort]
-    bound = sa.tuple_(*(sa.literal(_of_number(key, value), key.type) for key, value in zip(keys, values, strict=True)))
+    bound = sa.tuple_(*(sa.literal(value, key.type) for key, value in zip(keys, place, strict=True)))
     is_behind: sa.ColumnElement[bool] = sa.tuple_(*keys) < bound if forward else sa.tuple_(*keys) > bound
     return is_behind
 
@@ -95,45 +93,27 @@ def order_by(sort: str, *, forward: bool = True) -> list[Any]:
     return [key.desc() if forward else key.asc() for key in KEYS[sort]]
 
 
-def cursor(sort: str, row: Any) -> str:
-    """The cursor behind a row that has the order's keys."""
-    return encoded_cursor(sort, order_values(sort, row))
-
-
-def order_values(sort: str, row: Any) -> list[int]:
-    """The values of an order's keys that a session, or a row of it, has."""
-    values = (getattr(row, key.key) for key in KEYS[sort])
-    return [microseconds(value) if isinstance(value, datetime) else int(value) for value in values]
-
-
-def _of_number(key: Any, value: int) -> Any:
-    if isinstance(key.type, sa.Boolean):
-        return bool(value)
-    return value if isinstance(key.type, sa.Integer) else cursor_moment(value)
-
-
-def cursor_position(sort: str, after: str | None) -> list[int] | None:
-    """Where a cursor of that order stands; None at the beginning. Raises `BadCursor`."""
-    return None if after is None else decoded_cursor(after, sort, len(KEYS[sort]))
-
-
-def encoded_cursor(sort: str, values: Sequence[int]) -> str:
-    """The cursor behind a session that has these values of an order's keys."""
-    text = json.dumps([sort, *values], separators=(",", ":"))
+def cursor(sort: str, place: Sequence[Any], *more: int) -> str:
+    """The cursor behind a place in an order, with `more` numbers from 0."""
+    numbers = [microseconds(value) if isinstance(value, datetime) else int(value) for value in (*place, *more)]
+    text = json.dumps([sort, *numbers], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def decoded_cursor(after: str, sort: str, count: int) -> list[int]:
-    """The `count` values in a cursor of that order; raises `BadCursor`."""
+def cursor_place(sort: str, after: str | None, more: int = 0) -> list[Any] | None:
+    """The place in that order behind which a cursor stands, and so many `more` numbers; None at the beginning. Raises
+    `BadCursor`."""
+    if after is None:
+        return None
     try:
         data = base64.urlsafe_b64decode(after.encode("ascii") + b"=" * (-len(after) % 4))
-        sort_order, *values = json.loads(data)
-        numbers = [value for value in values if type(value) is int and 0 <= value < 2**63]
-    except (ValueError, TypeError, RecursionError):
-        raise BadCursor("after is not what an earlier page gave as next") from None
-    if sort_order != sort or not len(values) == len(numbers) == count:
-        raise BadCursor("after is not what an earlier page gave as next in this order")
-    return numbers
+        of_order, *numbers = json.loads(data)
+        if of_order != sort or not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
+            raise ValueError
+        kinds = [ids.moment if isinstance(key.type, UtcDateTime) else key.type.python_type for key in KEYS[sort]]
+        return [kind(number) for kind, number in zip([*kinds, *[int] * more], numbers, strict=True)]
+    except (ValueError, TypeError, RecursionError, OverflowError):
+        raise BadCursor("after is not what an earlier page gave as next in this order") from None
 
 
 def cursor_number(after: str | None) -> int | None:

@@ -14,7 +14,7 @@ from webapp.parsing.trace import Flag
 from webapp.store.db import types
 from webapp.store.models import Session, Turn, contract_state
 from webapp.store.sessions import facets, response_query, sessions
-from webapp.store.sessions.filters import HOME, KEYS, Filters, decoded_cursor, encoded_cursor, order_values
+from webapp.store.sessions.filters import HOME, KEYS, Filters, cursor, cursor_place, place
 from webapp.store.sessions.turns import PREVIEW, Shown, preview
 from webapp.store.sessions.where import View, listed, rescued_count, stored_name
 from webapp.store.write.parser import OURS
@@ -153,17 +153,17 @@ def _blocks(db: orm.Session, view: View, after: str | None, *where: sa.ColumnEle
     """The matching rows in order, in blocks of a few sessions, or of a part of a long one. Raises `BadCursor`."""
     select, tests = response_query.query(db, view.filters)
     select = select.where(*where)
-    sort, values = view.filters.sort, None
-    if after is not None:
-        *values, position = decoded_cursor(after, sort, len(KEYS[sort]) + 1)
-        if db.scalar(view.ids().where(Session.id == values[-1])) is not None:
-            yield from _of_one(db, select, tests, values[-1], position)
+    sort, last = view.filters.sort, None
+    if (behind := cursor_place(view.filters.sort, after, 1)) is not None:
+        *last, position = behind
+        if db.scalar(view.ids().where(Session.id == last[-1])) is not None:
+            yield from _of_one(db, select, tests, last[-1], position)
     while True:
-        rows = sessions.in_order(db, view, sort, values, _SESSIONS, Session.response_count)
+        rows = sessions.in_order(db, view, sort, last, _SESSIONS, Session.response_count)
         yield from _of_sessions(db, select, tests, [(row.id, row.response_count) for row in rows if row.response_count])
         if len(rows) < _SESSIONS:
             return
-        values = order_values(sort, rows[-1])
+        last = place(sort, rows[-1])
 
 
 def _of_sessions(
@@ -209,7 +209,7 @@ def _tested(rows: Sequence[Any], tests: list[response_query.Test]) -> Sequence[A
 def _cursor(db: orm.Session, sort: str, session_id: int, position: int) -> str | None:
     """The cursor behind a response; None where its session is gone meanwhile."""
     row = db.execute(sa.select(*KEYS[sort]).where(Session.id == session_id)).one_or_none()
-    return None if row is None else encoded_cursor(sort, [*order_values(sort, row), position])
+    return None if row is None else cursor(sort, place(sort, row), position)
 
 
 def lines(db: orm.Session, filters: Filters, ids: list[int]) -> dict[int, ResponseLine]:

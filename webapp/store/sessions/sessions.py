@@ -18,13 +18,12 @@ from webapp.store.db.dialect import contains
 from webapp.store.db.ids import shortened
 from webapp.store.models import Session, Turn
 from webapp.store.sessions import where
-from webapp.store.sessions.filters import KEYS, Filters, behind, cursor, cursor_position, encoded_cursor, order_by
+from webapp.store.sessions.filters import KEYS, Filters, behind, cursor, cursor_place, order_by, place
 from webapp.store.sessions.filters import BadCursor as BadCursor
 from webapp.store.sessions.where import View
 
 MOST_COUNTED = 100
 """Sessions that are counted exactly; of a word that more have it is said that there are more."""
-_SEARCH_ORDER = "match"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +51,6 @@ def _search_view(db: orm.Session, filters: Filters, most: int = 0) -> View:
     return View(filters, tuple(ids), more)
 
 
-def _search_page(db: orm.Session, view: View, after: str | None, limit: int) -> Hits:
-    """The matches behind `after` in view, the newest session first. Raises `BadCursor`."""
-    below = cursor_position(_SEARCH_ORDER, after)
-    connection, text = db.connection(), view.filters.q or ""
-    if view.open_ended and below is None:
-        ids, more = list(view.matching or ())[:limit], True
-    elif view.open_ended:
-        conditions = View(replace(view.filters, q=None)).where()
-        ids, more = search.sessions(connection, text, conditions, below=below[0] if below else None, most=limit)
-    else:
-        query = view.ids().where(*([Session.id < below[0]] if below else [])).order_by(Session.id.desc())
-        ids = list(connection.scalars(query.limit(limit + 1)))
-        ids, more = ids[:limit], len(ids) > limit
-    matches: dict[int, list[search.Match]] = defaultdict(list)
-    for match in search.matches(connection, text, ids):
-        matches[match.session_id].append(match)
-    return Hits(ids, dict(matches), encoded_cursor(_SEARCH_ORDER, [ids[-1]]) if more and ids else None)
-
-
 def with_id(db: orm.Session, text: str, most: int) -> list[Session]:
     """The newest sessions whose id has `text` within it."""
     query = sa.select(Session).where(contains(Session.external_id, text), where.listed)
@@ -91,10 +71,9 @@ def view(db: orm.Session, filters: Filters, most: int = 0) -> View:
 
 
 def in_order(
-    db: orm.Session, in_view: View, sort: str, after: list[int] | None, limit: int, *more: Any, forward: bool = True
+    db: orm.Session, in_view: View, sort: str, after: Sequence[Any] | None, limit: int, *more: Any, forward: bool = True
 ) -> Sequence[Any]:
-    """The next sessions in view behind these values of the order's keys, or before them: rows of `id`, the keys and
-    `more`."""
+    """The next sessions in view behind a place in the order, or before it: rows of `id`, the keys and `more`."""
     query = sa.select(*dict.fromkeys((Session.id, *KEYS[sort], *more))).where(*in_view.where())
     if after is not None:
         query = query.where(behind(sort, after, forward=forward))
@@ -113,13 +92,24 @@ def ids_in_order(db: orm.Session, filters: Filters) -> Iterator[int]:
 
 
 def hits(db: orm.Session, in_view: View, after: str | None, limit: int) -> Hits:
-    """The sessions of one page, without what stands around them. Raises `BadCursor`."""
-    if in_view.filters.searches:
-        return _search_page(db, in_view, after, limit)
-    sort = in_view.filters.sort
-    rows = in_order(db, in_view, sort, cursor_position(sort, after), limit + 1)
-    following = cursor(sort, rows[limit - 1]) if len(rows) > limit else None
-    return Hits([row.id for row in rows[:limit]], {}, following)
+    """The sessions of one page, without what stands around them: after a search the newest first, each with its first
+    matches. Raises `BadCursor`."""
+    sort, text = in_view.order, in_view.filters.q or ""
+    last = cursor_place(sort, after)
+    if in_view.open_ended:
+        bare = View(replace(in_view.filters, q=None)).where()
+        ids, more = list(in_view.matching or ())[:limit], True
+        if last is not None:
+            ids, more = search.sessions(db.connection(), text, bare, below=last[0], most=limit)
+        following = cursor(sort, [ids[-1]]) if more and ids else None
+    else:
+        rows = in_order(db, in_view, sort, last, limit + 1)
+        ids = [row.id for row in rows[:limit]]
+        following = cursor(sort, place(sort, rows[limit - 1])) if len(rows) > limit else None
+    matches: dict[int, list[search.Match]] = defaultdict(list)
+    for match in search.matches(db.connection(), text, ids) if in_view.filters.searches else ():
+        matches[match.session_id].append(match)
+    return Hits(ids, matches, following)
 
 
 def find(db: orm.Session, ident: str) -> Session:

@@ -142,6 +142,11 @@ class View:
     open_ended: bool = False
     may_hold: frozenset[str] = frozenset()
 
+    @property
+    def order(self) -> str:
+        """The order in which the sessions stand, of `filters.KEYS`."""
+        return "match" if self.filters.searches else self.filters.sort
+
     def where(self, *without: str) -> list[Condition]:
         """What holds of a session in view; the filters `without` are left out."""
         matching = [] if self.matching is None else [Session.id.in_(self.matching)]
