@@ -72,17 +72,17 @@ class Form:
         return 2 + len(written(meant))
 
 
-def parsed(raw: str) -> dict[str, Trace | str]:
+def parsed(raw: str) -> dict[str, Trace]:
     """The response under every profile."""
     return {name: parsing.parse(raw, name) for name in parsing.profiles()}
 
 
-def form(traces: dict[str, Trace | str], home: str, recorded: str | None = None) -> Form:
+def form(traces: dict[str, Trace], home: str, recorded: str | None = None) -> Form:
     """The form of a response, as its page makes it."""
     session: Any = SimpleNamespace(home_profile=home)
     turn: Any = SimpleNamespace(recorded_failure=recorded)
     groups = [group for group in label_form.groups(traces, home, None) if group["has_value"]][:MOST_CARDS]
-    cards = [list(trace.values) for group in groups if isinstance(trace := traces[group["names"][0]], Trace)]
+    cards = [list(traces[group["names"][0]].values) for group in groups]
     return Form(label_form.start(session, turn, traces), cards)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.pace import is_linear
 from tests.parsing import _cases
 from tests.parsing.promises import PIECES, keeps_its_promises
-from webapp.parsing import Trace, parse, profile, profiles, readings
+from webapp.parsing import Trace, Tracer, parse, profile, profiles, readings
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=12),
@@ -248,3 +248,13 @@ def test_many_profiles_have_a_text_read_by_fencepost_once(monkeypatch: pytest.Mo
     for name in profiles():
         read(name)
     assert len(runs) == 1
+
+
+def test_of_a_profile_that_raises_the_trace_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(self: object, tracer: Tracer) -> None:
+        raise RuntimeError("no luck")
+
+    monkeypatch.setattr(type(profile("direct")), "run", run)
+    trace = readings("{}")("direct")
+    reason = "the profile itself broke: RuntimeError: no luck"
+    assert (trace.verdict, [attempt.reason for attempt in trace.attempts]) == ("failed", [reason])

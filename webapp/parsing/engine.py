@@ -18,6 +18,8 @@ from webapp.refusals import NotPossible, NotThere
 
 PACKAGE = "webapp.parsing.profiles"
 _NOWHERE = Span(0, 0)
+RAISES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""what a user's own profile may raise; ours promise not to"""
 
 
 class UnknownProfile(NotThere):
@@ -232,9 +234,21 @@ def parse(raw: str, using: str | Profile = "fencepost", own: Callable[[], Trace]
 
 
 def readings(raw: str) -> Callable[[str | Profile], Trace]:
-    """As `parse` of one text under many profiles, for all of which `fencepost` reads it once."""
+    """As `parse` of one text under many profiles, for all of which `fencepost` reads it once. One that breaks its
+    promise and raises has failed, and its trace says so."""
     ours = cache(lambda: parse(raw))
-    return lambda using: ours() if using == "fencepost" else parse(raw, using, ours)
+
+    def read(using: str | Profile) -> Trace:
+        chosen = profile(using) if isinstance(using, str) else using
+        try:
+            return ours() if chosen.name == "fencepost" else parse(raw, chosen, ours)
+        except RAISES as error:
+            tracer = Tracer(raw)
+            broke = f"the profile itself broke: {type(error).__name__}: {error}"[:300]
+            tracer.fail(chosen.name, Span(0, len(raw)), broke)
+            return tracer.trace(chosen.name, chosen.version, 0)
+
+    return read
 
 
 class NotInstalled(NotPossible):

@@ -213,11 +213,6 @@ def _reads(trace: Trace) -> str:
     return f"reads {values}{'' if trace.verdict == 'clean' else ', found inside other text'}{flagged}"
 
 
-def profile_sentence(trace: Trace | str) -> str:
-    """What a profile made of a response, without its name; a text stands for a profile that raised."""
-    return "broke" if isinstance(trace, str) else trace_sentence(trace)
-
-
 UNKNOWN_SHAPES = (
     ("is plain JSON", "are plain JSON"),
     ("has JSON inside other text", "have JSON inside other text"),

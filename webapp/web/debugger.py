@@ -113,12 +113,11 @@ class DebuggerState:
 
 
 def state(
-    raw: str, traces: Mapping[str, Trace | str], home: str, query: DebuggerQuery, go: Callable[..., str]
+    raw: str, traces: Mapping[str, Trace], home: str, query: DebuggerQuery, go: Callable[..., str]
 ) -> DebuggerState:
     """The state for one response; `traces` are by profile, that of the profile asked for among them."""
     profile = query.profile or home
-    result = traces[profile]
-    trace = result if isinstance(result, Trace) else Trace(profile, "", "failed", (), (), ())
+    trace = traces.get(profile) or Trace(profile, "", "failed", (), (), ())
     index = query.attempt if query.attempt is not None and query.attempt < len(trace.attempts) else _telling(trace)
     current = None if index is None else trace.attempts[index]
     edit = None if query.edit is None or not current or not current.edits else min(query.edit, len(current.edits))
@@ -137,7 +136,7 @@ def state(
         is_asked=query.attempt is not None,
         raw=rawview.view(raw, attempts, focus),
         opened=_opened(raw, current, edit, query.view) if current else None,
-        sentence=_sentence(traces, profile, home),
+        sentence=_sentence(traces, trace, home),
         edit=edit,
         view=query.view,
         marked=focus.range,
@@ -145,10 +144,10 @@ def state(
     )
 
 
-def _mending(traces: Mapping[str, Trace | str]) -> tuple[Edit, ...]:
+def _mending(traces: Mapping[str, Trace]) -> tuple[Edit, ...]:
     """The edits of every value that `fencepost` reads, to be drawn beside where another parser stopped."""
     ours = traces.get("fencepost")
-    mended = telling(ours) if isinstance(ours, Trace) and ours.chosen else []
+    mended = telling(ours) if ours and ours.chosen else []
     return tuple(edit for attempt in mended for edit in attempt.edits)
 
 
@@ -235,11 +234,11 @@ def _other(profile: str, home: str) -> str:
     return OURS if profile != OURS else home if home != OURS else READ_AS
 
 
-def _sentence(traces: Mapping[str, Trace | str], profile: str, home: str) -> str:
+def _sentence(traces: Mapping[str, Trace], trace: Trace, home: str) -> str:
     """What the shown profile made of the response, and the other of the two that matter."""
-    first = f"`{words.called(profile)}` {words.profile_sentence(traces[profile])}"
-    second, trace = _other(profile, home), traces[profile]
-    is_plain = home == OURS and isinstance(trace, Trace) and trace.verdict in ("clean", "none")
+    first = f"`{words.called(trace.profile)}` {words.trace_sentence(trace)}"
+    second = _other(trace.profile, home)
+    is_plain = home == OURS and trace.verdict in ("clean", "none")
     if second not in traces or (is_plain and second == READ_AS):
         return f"{first}."
-    return f"{first}; `{words.called(second)}` {words.profile_sentence(traces[second])}."
+    return f"{first}; `{words.called(second)}` {words.trace_sentence(traces[second])}."

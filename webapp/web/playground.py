@@ -109,7 +109,7 @@ def debugger_state(text: str, packed: str | None) -> debugger.DebuggerState:
     current = query.profile or HOME
     profile(current)
     names = verdict_column.names_to_run(HOME, current, len(text))
-    traces = verdict_column.read(names, readings(text))
+    traces = dict(zip(names, map(readings(text), names), strict=True))
     return replace(debugger.state(text, traces, HOME, query, partial(address, text, packed)), posts=packed is None)
 
 
@@ -141,7 +141,7 @@ def markdown() -> Response:
     text = unpack(request.args.get("t", ""))
     trace = parse(text, debugger.from_args(request.args).profile or HOME)
     names = verdict_column.order(HOME) if len(text) <= verdict_column.EVERY_LENGTH else []
-    traces = verdict_column.read(names, readings(text))
+    traces = dict(zip(names, map(readings(text), names), strict=True))
     return text_answer(reports.markdown(text, trace, [("page", "the playground")], traces))
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from webapp import jsontext
 from webapp.extensions import db
-from webapp.parsing import ABSENT, Trace, profiles, words
+from webapp.parsing import ABSENT, Trace, UnknownProfile, profiles, words
 from webapp.parsing.edit import apply
 from webapp.parsing.trace import UNFIT
-from webapp.store.homes.trials import RAISES
 from webapp.store.sessions import debugger_queries
 from webapp.store.sessions.turns import TurnDetail
 
@@ -78,38 +78,28 @@ def names_to_run(home: str, current: str, length: int) -> list[str]:
     return list(dict.fromkeys((home, "fencepost", current))) if length > EVERY_LENGTH else order(home)
 
 
-def read(names: Iterable[str], trace: Callable[[str], Trace]) -> dict[str, Trace | str]:
-    """The traces by profile, or in words what a profile raised."""
-    traces: dict[str, Trace | str] = {}
+def of_turn(detail: TurnDetail, current: str, *, light: bool = True) -> dict[str, Trace]:
+    """Every profile's trace, of a long text only home's, ours and the current one's; none of a profile that is gone."""
+    names = names_to_run(detail.session.first_profile, current, len(detail.turn.raw or ""))
+    read, traces = debugger_queries.reader(db.session, detail, names, light=light), {}
     for name in names:
-        try:
-            traces[name] = trace(name)
-        except RAISES as error:
-            traces[name] = f"{type(error).__name__}: {error}"[:300]
+        with suppress(UnknownProfile):
+            traces[name] = read(name)
     return traces
 
 
-def of_turn(detail: TurnDetail, current: str, *, light: bool = True) -> dict[str, Trace | str]:
-    """Every profile's trace, of a long text only home's, ours and the current one's."""
-    names = names_to_run(detail.session.first_profile, current, len(detail.turn.raw or ""))
-    return read(names, debugger_queries.reader(db.session, detail, names, light=light))
-
-
-def column(raw: str, traces: Mapping[str, Trace | str], names: Iterable[str], current: str) -> VerdictColumn:
+def column(raw: str, traces: Mapping[str, Trace], names: Iterable[str], current: str) -> VerdictColumn:
     """The lines in the order of `names`; those that `traces` does not hold were not run."""
-    values = {
-        name: _what_was_read(raw, trace)
-        for name, trace in traces.items()
-        if isinstance(trace, Trace) and trace.version not in NO_TRACE
-    }
+    values = {name: _what_was_read(raw, trace) for name, trace in traces.items() if trace.version not in NO_TRACE}
     letters: dict[str | None, str | None] = {None: None}
     lines = []
     for name in names:
         value, trace = values.get(name), traces.get(name)
         letter = letters.setdefault(value, chr(ord("@") + len(letters)) if len(letters) <= 26 else "…")
-        is_unfit = isinstance(trace, Trace) and trace.version == UNFIT
+        verdict = trace.verdict if trace and trace.version not in NO_TRACE else None
+        is_unfit = trace is not None and trace.version == UNFIT
         same = value == values.get(current)
-        lines.append(ProfileVerdict(name, _verdict(trace), letter, same, _why(trace), is_unfit))
+        lines.append(ProfileVerdict(name, verdict, letter, same, _why(name, trace), is_unfit))
     return VerdictColumn(lines, len(letters) - 1, current)
 
 
@@ -126,19 +116,12 @@ def _what_was_read(raw: str, trace: Trace) -> str | None:
     return "\0".join(apply(raw, attempt.span, attempt.edits).strip() for attempt in chosen)
 
 
-def _verdict(trace: Trace | str | None) -> str | None:
-    if isinstance(trace, str):
-        return "failed"
-    return trace.verdict if trace and trace.version not in NO_TRACE else None
-
-
-def _why(trace: Trace | str | None) -> str | None:
+def _why(name: str, trace: Trace | None) -> str | None:
+    is_gone = name not in profiles()
     if trace is None:
-        return "not run on a text of this length; choose it to run it"
-    if isinstance(trace, str):
-        return f"the profile itself broke: {trace}"
+        return f"no profile is called {name!r}" if is_gone else "not run on a text of this length; choose it to run it"
     if missing := words.no_trace_sentence(trace):
         return missing
-    if trace.profile and trace.profile not in profiles():
-        return f"no profile is called {trace.profile!r} any more; this is what it made when it was run"
+    if is_gone:
+        return f"no profile is called {name!r} any more; this is what it made when it was run"
     return "ended by its budget" if trace.exhausted else None

@@ -13,15 +13,13 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from webapp import parsing
-from webapp.parsing import Profile, Trace, why_absent
+from webapp.parsing import Profile, why_absent
 from webapp.store.db.database import writing
 from webapp.store.models import DumpSession, FacetValue, Session, SessionFacet, Turn, is_response, turns_of
 from webapp.store.sessions.where import listed
 from webapp.store.write.parser import UNKNOWN
 
 _AT_ONCE = 100
-RAISES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
-"""what a user's own profile may raise; ours promise not to"""
 
 _trial_turns = (
     sa.select(SessionFacet.session_id, sa.func.sum(SessionFacet.count).label("texts"))
@@ -145,16 +143,9 @@ def _tried(
             for row in batch:
                 read = parsing.readings(row.raw)
                 for name, profile in profiles.items():
-                    if (verdict := _verdict(read, profile)) in counts:
+                    if (verdict := read(profile).verdict) in counts:
                         counts[verdict][name] += 1
     return counts
-
-
-def _verdict(read: Callable[[Profile], Trace], profile: Profile) -> str:
-    try:
-        return read(profile).verdict
-    except RAISES:
-        return "failed"
 
 
 def _lacking() -> sa.Select[int]:

@@ -115,16 +115,16 @@ CAUSES = {
 """the known cause for which each repair is needed; another repair's own name is its cause"""
 
 
-def start(session: Session, turn: Turn, traces: Mapping[str, Trace | str]) -> Fields:
+def start(session: Session, turn: Turn, traces: Mapping[str, Trace]) -> Fields:
     """The fields of a response that its reader has not labelled: *missed* where your parser failed, and a cause."""
     home = traces.get(session.home_profile)
-    failed = turn.recorded_failure is not None or (isinstance(home, Trace) and home.verdict == "failed")
+    failed = turn.recorded_failure is not None or (home is not None and home.verdict == "failed")
     return Fields(judgement="missed", cause=cause(traces.get(OURS))) if failed else Fields()
 
 
-def cause(trace: Trace | str | None) -> str:
+def cause(trace: Trace | None) -> str:
     """The cause that the first repair of the chosen value names; "" where nothing was repaired."""
-    edits = words.chosen_edits(trace) if isinstance(trace, Trace) else []
+    edits = words.chosen_edits(trace) if trace else []
     return CAUSES.get(edits[0].repair, edits[0].repair.replace("_", "-")) if edits else ""
 
 
@@ -144,35 +144,35 @@ _LONGEST = 400
 _COMPARED = 600
 
 
-def every_trace(detail: TurnDetail) -> dict[str, Trace | str]:
+def every_trace(detail: TurnDetail) -> dict[str, Trace]:
     """What each profile makes of a response, or why it makes nothing."""
     return verdict_column.of_turn(detail, detail.session.first_profile, light=False)
 
 
-def checked(detail: TurnDetail, fields: Fields, traces: Mapping[str, Trace | str]) -> dict[str, Any]:
+def checked(detail: TurnDetail, fields: Fields, traces: Mapping[str, Trace]) -> dict[str, Any]:
     """What the expected text is, and each profile's value beside it."""
     typed = check(fields)
     by_value = groups(traces, detail.session.first_profile, typed.values)
     return {"check": typed, "groups": by_value, "shortest": shortest(traces), "fields": fields}
 
 
-def groups(traces: Mapping[str, Trace | str], home: str, expected: Sequence[Any] | None) -> list[dict[str, Any]]:
+def groups(traces: Mapping[str, Trace], home: str, expected: Sequence[Any] | None) -> list[dict[str, Any]]:
     """The profiles' results: the home profile's first, then in the order of `traces`; no value comes last.
 
     Prose in quotes, as another profile than the home profile may make it, is nobody's expected value.
     """
     by_result: dict[str, list[str]] = {}
     for name, trace in traces.items():
-        if name != home and isinstance(trace, Trace) and trace.is_quoted_prose:
+        if name != home and trace.is_quoted_prose:
             continue
         by_result.setdefault(_result(trace), []).append(name)
     ordered = sorted(by_result.items(), key=lambda item: (home not in item[1], item[0] == ""))
     return [_group(names, traces, home, expected) for _, names in ordered]
 
 
-def shortest(traces: Mapping[str, Trace | str]) -> dict[str, str] | None:
+def shortest(traces: Mapping[str, Trace]) -> dict[str, str] | None:
     """The least that makes JSON of the response: the repaired result with the fewest characters changed, and why."""
-    read = [trace for trace in traces.values() if isinstance(trace, Trace) and not trace.is_quoted_prose]
+    read = [trace for trace in traces.values() if not trace.is_quoted_prose]
     repaired = [trace for trace in read if trace.verdict == "repaired"]
     if not repaired:
         return None
@@ -186,21 +186,18 @@ def _cost(trace: Trace) -> int:
     return sum(len(edit.old) + len(edit.new) for edit in words.chosen_edits(trace))
 
 
-def _result(trace: Trace | str) -> str:
-    return label_content.same_as(trace.values) if isinstance(trace, Trace) and trace.chosen else ""
+def _result(trace: Trace) -> str:
+    return label_content.same_as(trace.values) if trace.chosen else ""
 
 
-def _group(
-    names: list[str], traces: Mapping[str, Trace | str], home: str, expected: Sequence[Any] | None
-) -> dict[str, Any]:
+def _group(names: list[str], traces: Mapping[str, Trace], home: str, expected: Sequence[Any] | None) -> dict[str, Any]:
     """Profiles of one result. `same` says whether it is what is expected, None where that is not known."""
     trace = traces[names[0]]
-    verdicts: list[str] = [result.verdict if isinstance(result := traces[name], Trace) else "failed" for name in names]
+    verdicts: list[str] = [traces[name].verdict for name in names]
     group = {"names": names, "verdicts": verdicts, "home": home in names, "lines": [], "more": 0}
-    if not isinstance(trace, Trace) or not trace.chosen:
+    if not trace.chosen:
         same = None if expected is None else not expected
-        sentence = words.trace_sentence(trace) if isinstance(trace, Trace) else trace
-        return group | {"has_value": False, "same": same, "sentence": sentence}
+        return group | {"has_value": False, "same": same, "sentence": words.trace_sentence(trace)}
     same = None if expected is None else label_content.same_as(trace.values) == label_content.same_as(expected)
     text = label_content.written(trace.values).split("\n")
     if same is False and expected:

@@ -111,7 +111,7 @@ def decided(detail: turn_store.TurnDetail, fields: label_form.Fields) -> label_f
         fields = replace(fields, expects=pick, expected="", source="")
         return replace(fields, judgement="unsure" if pick == "unknown" else follows(detail, []))
     trace = label_form.every_trace(detail).get(pick)
-    if not isinstance(trace, Trace) or not trace.chosen:
+    if trace is None or not trace.chosen:
         raise label_content.BadLabel(f"{pick[:80]} reads no value here")
     text = label_content.written(trace.values)
     judgement = follows(detail, trace.values)
@@ -253,7 +253,7 @@ def opened(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.
 
 
 def debugger_state(
-    at: QueuePosition, detail: turn_store.TurnDetail, traces: Mapping[str, Trace | str]
+    at: QueuePosition, detail: turn_store.TurnDetail, traces: Mapping[str, Trace]
 ) -> debugger.DebuggerState:
     """The debugger's state in the queue: steps lead back here."""
     home, query = detail.session.first_profile, debugger.from_args(request.args)

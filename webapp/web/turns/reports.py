@@ -24,7 +24,7 @@ def markdown(
     raw: str,
     trace: Trace,
     facts: Sequence[tuple[str, str]],
-    traces: Mapping[str, Trace | str] | None = None,
+    traces: Mapping[str, Trace] | None = None,
     misfits: Sequence[Misfit] = (),
 ) -> str:
     """The whole story: where it comes from, the raw text in a fence, every attempt, the values, other profiles."""

@@ -94,7 +94,7 @@ def debugger_state(detail: store.TurnDetail, contract: dict[str, Any] | None) ->
     go = partial(turn_url, detail.session, detail.turn.position)
     current = query.profile or home
     traces_by_profile = verdict_column.of_turn(detail, current)
-    if not isinstance(traces_by_profile.get(current), Trace):
+    if current not in traces_by_profile:
         profile(current)
     return debugger.state(raw, traces_by_profile, home, query, go)
 
