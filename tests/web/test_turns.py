@@ -106,9 +106,8 @@ def test_a_state_far_outside_is_the_nearest_that_there_is(turn: FlaskClient) -> 
     assert turn.get(f"{PAGE}?profile=nope").status_code == 404
 
 
-def test_a_range_the_difference_and_the_decoded_text_are_views(turn: FlaskClient) -> None:
+def test_a_range_and_the_decoded_text_are_views(turn: FlaskClient) -> None:
     assert re.search(r'class="range">Sure<', turn.get(f"{PAGE}?r=0-4").text)
-    assert 'class="old"' in turn.get(f"{PAGE}?view=diff").text
     assert 'class="decoded"' in turn.get(f"{PAGE}?view=text").text
 
 

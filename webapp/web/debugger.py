@@ -15,7 +15,7 @@ from webapp.store.write.parser import OURS, READ_AS
 from webapp.web import decodedview, rawview, verdict_column, windows
 from webapp.web.links import number_in
 
-VIEWS = ("value", "text", "diff")
+VIEWS = ("value", "text")
 _RANGE = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 
 
@@ -187,10 +187,9 @@ def _opened(raw: str, attempt: Attempt, edit: int | None, view: str | None) -> d
     text = apply(raw, attempt.span, edits)
     sure = attempt.outcome == "accepted" and len(edits) == len(attempt.edits)
     trouble = None if sure else _trouble(text, attempt, edits)
-    views = (*(("value",) if trouble is None else ()), "text", *(("diff",) if edits else ()))
+    views = VIEWS if trouble is None else ("text",)
     shown_view = view if view in views else views[0] if trouble is None else None
     first = max(0, min((edit or 1) - LISTED_EDITS // 2, len(attempt.edits) - LISTED_EDITS))
-    hunks, hunks_left = decodedview.hunks(raw, attempt.span, edits) if shown_view == "diff" else ([], 0)
     return {
         "views": views,
         "view": shown_view,
@@ -199,8 +198,6 @@ def _opened(raw: str, attempt: Attempt, edit: int | None, view: str | None) -> d
         "edits_left": max(0, len(attempt.edits) - LISTED_EDITS),
         "value": decodedview.value_view(text, attempt.span, edits) if shown_view == "value" else None,
         "decoded": decodedview.view(raw, attempt.span, edits, len(text)) if shown_view == "text" else None,
-        "hunks": hunks,
-        "hunks_left": hunks_left,
         "trouble": trouble,
     }
 

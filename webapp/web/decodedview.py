@@ -1,4 +1,4 @@
-"""The text that an attempt decoded, as its edits made it, and the lines in which it differs from the raw text."""
+"""The text that an attempt decoded, as its edits made it, and the value that it decodes to as a tree."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ WHOLE_LENGTH = 8_000
 """Code points of decoded text shown in one piece."""
 MARGIN = 300
 """Of a longer text, what is shown of each stretch beside an edit."""
-HUNK_MARGIN = 80
 MAX_EDITS = 200
-MAX_HUNKS = 40
 
 
 def view(raw: str, span: Span, edits: Sequence[Edit], length: int) -> dict[str, Any]:
@@ -27,49 +25,15 @@ def view(raw: str, span: Span, edits: Sequence[Edit], length: int) -> dict[str, 
     `edits_left` edits come after the last one drawn."""
     drawn_edits = edits[:MAX_EDITS]
     margin = WHOLE_LENGTH if length <= WHOLE_LENGTH else MARGIN
-    bits = list(_pieces(raw, span, drawn_edits, 1, margin, old=False))
+    bits = list(_pieces(raw, span, drawn_edits, margin))
     return {"bits": bits, "length": length, "edits_left": len(edits) - len(drawn_edits)}
 
 
-def hunks(raw: str, span: Span, edits: Sequence[Edit]) -> tuple[list[dict[str, Any]], int]:
-    """The first hunks of the difference between `raw` at `span` and what `edits` make of it, and how many more.
-
-    A hunk is lines that differ: the first one's number in the raw text, what stood there, and what was decoded.
-    """
-    groups = list(_groups(raw, span, edits))
-    shown_hunks, number, at = [], 1, 0
-    for lines, first, last in groups[:MAX_HUNKS]:
-        number += raw.count("\n", at, lines.start)
-        at = lines.start
-        drawn_edits = edits[first:last][:MAX_EDITS]
-        old, new = (list(_pieces(raw, lines, drawn_edits, first + 1, HUNK_MARGIN, old=old)) for old in (True, False))
-        shown_hunks.append({"line": number, "old": old, "new": new})
-    return shown_hunks, max(0, len(groups) - MAX_HUNKS)
-
-
-def _groups(raw: str, span: Span, edits: Sequence[Edit]) -> Iterator[tuple[Span, int, int]]:
-    """Edits whose lines touch, together: the lines within `span`, the first edit's index, one behind the last's."""
-    begun, lines = 0, None
-    for index, edit in enumerate(edits):
-        start = max(span.start, raw.rfind("\n", span.start, edit.span.start) + 1)
-        feed = raw.find("\n", max(edit.span.start, edit.span.end - 1), span.end)
-        end = span.end if feed < 0 else feed
-        if lines is not None and start > lines.end:
-            yield lines, begun, index
-            begun, lines = index, None
-        lines = Span(lines.start if lines else start, max(end, edit.span.end))
-    if lines is not None:
-        yield lines, begun, len(edits)
-
-
-def _pieces(raw: str, span: Span, edits: Sequence[Edit], first: int, margin: int, *, old: bool) -> Iterator[DrawnText]:
+def _pieces(raw: str, span: Span, edits: Sequence[Edit], margin: int) -> Iterator[DrawnText]:
     at = span.start
-    for number, edit in enumerate(edits, first):
+    for number, edit in enumerate(edits, 1):
         yield from _plain(raw, at, edit.span.start, margin)
-        changed = edit.old if old else edit.new
-        if changed or not old:
-            tag = "del" if old else "ins"
-            yield DrawnText(tag, tuple(_lines(changed)) or (TextRun("‸"),), title=edit.repair, edit=number)
+        yield DrawnText("ins", tuple(_lines(edit.new)) or (TextRun("‸"),), title=edit.repair, edit=number)
         at = edit.span.end
     yield from _plain(raw, at, span.end, margin)
 
