@@ -282,7 +282,7 @@ def test_a_native_call_that_is_json_is_marked_as_that(client: FlaskClient, post:
     assert post("\n".join(map(json.dumps, lines)).encode(), "log.jsonl").get_json()["sessions"] == ["log"]
     session_page = client.get("/sessions/log").text
     assert "parser unknown" in session_page
-    labels = ('aria-label="turn 1: failed"', 'aria-label="turn 2: clean"')
+    labels = ('aria-label="turn 1: recorded failure"', 'aria-label="turn 2: plain JSON"')
     assert [label in session_page for label in labels] == [True, True], "the map says the same"
     for path in ("/sessions/log", "/sessions/log/turns/2", "/responses"):
         page = client.get(path).text

@@ -40,7 +40,6 @@ class StopNote:
 @dataclass(frozen=True, slots=True)
 class Gutter:
     own_span: Span | None
-    outcome: str
     brackets: list[Bracket]
     stops: list[StopNote]
 
@@ -75,10 +74,8 @@ def gutter(raw: str, attempts: Sequence[Attempt], current: int | None) -> Gutter
         lane = _free(brackets, rows)
         if lane is not None:
             brackets.append(_bracket(attempts, grouped[span], span, rows, lane))
-    stops = _stops(attempts, current)
-    if current is None or current >= len(attempts):
-        return Gutter(None, "", brackets, stops)
-    return Gutter(attempts[current].span, attempts[current].outcome, brackets, stops)
+    own_span = None if current is None or current >= len(attempts) else attempts[current].span
+    return Gutter(own_span, brackets, _stops(attempts, current))
 
 
 def _bracket(attempts: Sequence[Attempt], indexes: list[int], span: Span, rows: Span, lane: int) -> Bracket:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from webapp.parsing import words
+from webapp.parsing.drawing import Drawing, telling
 from webapp.parsing.edit import Span
-from webapp.parsing.trace import UNFIT, Trace
+from webapp.parsing.trace import UNFIT
 from webapp.store.sessions.turns import ExampleText
 from webapp.visible import SPECIAL, visible
 
@@ -108,7 +108,6 @@ BEFORE, AFTER = 24, 96
 SHORTEST_GAP = 16
 """code points that are as long as what would be said instead"""
 LONGEST_EDIT = 40
-MOST_EDITS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,39 +120,25 @@ class TaggedText:
 
 def pieces(example: ExampleText) -> list[TaggedText]:
     """The line; of a text that is too long to be read for it, only how long it is."""
-    if example.raw is None:
+    raw, trace = example.raw, example.ours
+    if raw is None:
         return [TaggedText("gap", f"{example.size:,} bytes, too long to be drawn here")]
-    if example.ours and example.ours.version == UNFIT:
-        return [_text(example.raw[:AFTER]), TaggedText("gap", "its stored parse does not fit this text")]
-    edits = words.chosen_edits(example.ours) if example.ours else []
-    at = edits[0].span.start if edits else _place(example.ours)
+    if trace and trace.version == UNFIT:
+        return [_text(raw[:AFTER]), TaggedText("gap", "its stored parse does not fit this text")]
+    drawing = Drawing(raw, telling(trace) if trace else [])
+    starts = [edit.span.start for edit in drawing.edits] or sorted(drawing.faults)
+    at = (starts or [attempt.span.start for attempt in drawing.attempts] or [0])[0]
     first = max(0, at - BEFORE) if at > BEFORE + SHORTEST_GAP else 0
+    last = len(raw) if at + AFTER + SHORTEST_GAP >= len(raw) else at + AFTER
     line = [TaggedText("gap", f"{first:,} characters")] if first else []
-    last = len(example.raw) if at + AFTER + SHORTEST_GAP >= len(example.raw) else at + AFTER
-    here = first
-    for edit in edits[:MOST_EDITS]:
-        if edit.span.start >= last:
-            break
-        line.append(_text(example.raw[here : edit.span.start]))
-        line += [TaggedText(tag, _cut(text)) for tag, text in (("del", edit.old), ("ins", edit.new)) if text]
-        here = max(here, edit.span.end)
-    if not edits and example.ours and not example.ours.chosen:
-        line += [_text(example.raw[here:at]), TaggedText("at", "▲")]
-        here = at
-    line.append(_text(example.raw[here : max(here, last)]))
-    if (more := len(example.raw) - max(here, last)) > 0:
-        line.append(TaggedText("gap", f"{more:,} characters"))
+    for stretch in drawing.stretches(Span(first, last)):
+        if stretch.fault:
+            line.append(TaggedText("at", "▲"))
+        tag = {"removed": "del", "inserted": "ins"}.get(stretch.kind)
+        line.append(TaggedText(tag, _cut(stretch.text)) if tag else _text(stretch.text))
+    if last < len(raw):
+        line.append(TaggedText("gap", f"{len(raw) - last:,} characters"))
     return [piece for piece in line if piece.text]
-
-
-def _place(ours: Trace | None) -> int:
-    """Where an unedited response is looked at: at its value, else at the last error."""
-    if ours is None:
-        return 0
-    if ours.chosen:
-        return ours.attempts[ours.chosen[0]].span.start
-    fault = next((attempt.error for attempt in reversed(ours.attempts) if attempt.error), None)
-    return fault.at if fault else 0
 
 
 def _text(text: str) -> TaggedText:

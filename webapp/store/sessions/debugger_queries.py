@@ -141,11 +141,6 @@ def _excerpt(row: Any) -> TurnExcerpt:
     return TurnExcerpt(row.position, row.kind, row.role, row.agent, text[:EXCERPT], is_more)
 
 
-_MOST_TRIED = 20
-"""sessions that are looked at where a session says that it failed and none of its turns does: one grew just now"""
-_of_id = sa.select(Session).where(Session.id == sa.bindparam("id"), Session.deleted_at.is_(None))
-
-
 def failed_beside(
     db: orm.Session, filters: Filters, session: Session, position: int, forward: bool
 ) -> tuple[Session, int] | None:
@@ -154,19 +149,12 @@ def failed_beside(
     Before the first turn the position is -1. After a search the sessions come newest first, as in the list; of a text
     that very many sessions hold, only the newest are gone through. None where the list ends. Raises `BadFilter`.
     """
-    near = _within(db, session, position, forward)
-    if near is not None:
-        return session, near
-    view = replace(sessions.view(db, filters), filters=replace(filters, failed=True))
-    here = place(view.order, session)
-    for row in sessions.in_order(db, view, view.order, here, _MOST_TRIED, forward=forward):
-        neighbour = db.scalar(_of_id, {"id": row.id})
-        near = None if neighbour is None else _within(db, neighbour, -1 if forward else neighbour.turn_count, forward)
-        if neighbour is not None and near is not None:
-            return neighbour, near
-    return None
-
-
-def _within(db: orm.Session, session: Session, position: int, forward: bool) -> int | None:
     near = turns.neighbours(db, session, position)
-    return near.next_failed if forward else near.previous_failed
+    if (in_session := near.next_failed if forward else near.previous_failed) is not None:
+        return session, in_session
+    view = replace(sessions.view(db, filters), filters=replace(filters, failed=True))
+    here, has_failed = place(view.order, session), Session.failed_count > 0
+    for row in sessions.in_order(db, view, view.order, here, 1, Session, where=[has_failed], forward=forward):
+        if failed := turns.failed_positions(db, row.Session):
+            return row.Session, failed[0 if forward else -1]
+    return None

@@ -9,16 +9,14 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.contracts.contract import MISFITS
 from webapp.parsing.trace import Flag
-from webapp.store.db import types
-from webapp.store.models import Session, Turn, contract_state
+from webapp.store.models import Session, Turn
 from webapp.store.sessions import facets, response_query, sessions
 from webapp.store.sessions.filters import HOME, KEYS, Filters, cursor, cursor_place, place
-from webapp.store.sessions.turns import PREVIEW, Shown, preview
+from webapp.store.sessions.turns import Shown, is_rescued, preview, shown_columns
 from webapp.store.sessions.where import View, listed, rescued_count, stored_name
 from webapp.store.write.parser import OURS
-from webapp.store.write.tally import READABLE, VERDICTS
+from webapp.store.write.tally import VERDICTS
 
 LOOKED_AT = 100_000
 """responses that one request looks at; where it ends before the last of them, the page says so and goes on behind"""
@@ -224,15 +222,9 @@ def lines(db: orm.Session, filters: Filters, ids: list[int]) -> dict[int, Respon
 _line = sa.select(
     Turn.id.label("turn_id"),
     *(getattr(Session, name) for name in ("key", "external_id", "revision", "newest", "home_profile")),
-    *(getattr(Turn, name) for name in ("position", "kind", "role", "agent", "phase", "model", "sent_at")),
-    Turn.recorded_failure,
-    response_query.home.verdict.label("home"),
-    response_query.ours.verdict.label("fencepost"),
+    *shown_columns,
     response_query.under.verdict.label("under"),
     response_query.failed().label("failed"),
-    contract_state(Turn).label("contract"),
-    types.head(Turn.raw, 4 * PREVIEW).label("head"),
-    sa.func.coalesce(types.Length(Turn.raw), 0).label("length"),
     sa.case((response_query.under.ambiguous, response_query.under.trace)).label("doubtful"),
     sa.case((response_query.ours.ambiguous, response_query.ours.trace)).label("ours_doubtful"),
 )
@@ -242,7 +234,7 @@ def _response_line(row: Any) -> ResponseLine:
     columns = dict(row._mapping)
     del columns["turn_id"]
     failed, head, doubtful, ours = (columns.pop(name) for name in ("failed", "head", "doubtful", "ours_doubtful"))
-    rescued = bool(failed) and row.fencepost in READABLE and row.contract not in MISFITS
+    rescued = bool(failed) and is_rescued(row.fencepost, row.contract)
     flags = (doubtful or (ours if rescued else None) or {}).get("flags", ())
     return ResponseLine(
         **columns,

@@ -12,7 +12,7 @@ from webapp.store import saved, search
 from webapp.store.db.ids import short
 from webapp.store.models import FacetValue, SavedItem, Session, SessionFacet
 from webapp.store.sessions import facets, sessions, where
-from webapp.store.sessions.facets import Counts, Facet
+from webapp.store.sessions.facets import Counts, Facet, ProfileCoverage
 from webapp.store.sessions.filters import Filters
 from webapp.store.write.facets import LONGEST
 from webapp.visible import is_seen
@@ -25,6 +25,7 @@ class Page:
     `facets` are those of `FACETS` that have values, in that order; `cut` those that were not counted in time, and with
     `counts` None nothing was. After a search `matches` has up to three places for each session, by its key. With
     `open_ended` the text stands in more sessions than were counted: counts and facets are of the newest ones.
+    `coverage` says how far the profile looked under was run over what the other filters leave, None where none is.
     """
 
     sessions: list[Session]
@@ -34,6 +35,7 @@ class Page:
     matches: dict[str, list[search.Match]] = field(default_factory=dict)
     open_ended: bool = False
     cut: tuple[str, ...] = ()
+    coverage: ProfileCoverage | None = None
 
     @property
     def total(self) -> int | None:
@@ -53,7 +55,8 @@ def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: 
     lines = _lines(db, found.ids)
     counts, of_facets, cut = facets.counted(db, in_view)
     matches = {line.key: found.matches[number] for number, line in lines.items() if number in found.matches}
-    return Page(list(lines.values()), found.next, counts, of_facets, matches, in_view.open_ended, cut)
+    covered = facets.coverage_under(db, in_view)
+    return Page(list(lines.values()), found.next, counts, of_facets, matches, in_view.open_ended, cut, covered)
 
 
 def _lines(db: orm.Session, ids: list[int]) -> dict[int, Session]:

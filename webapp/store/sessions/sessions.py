@@ -71,10 +71,17 @@ def view(db: orm.Session, filters: Filters, most: int = 0) -> View:
 
 
 def in_order(
-    db: orm.Session, in_view: View, sort: str, after: Sequence[Any] | None, limit: int, *more: Any, forward: bool = True
+    db: orm.Session,
+    in_view: View,
+    sort: str,
+    after: Sequence[Any] | None,
+    limit: int,
+    *more: Any,
+    where: Sequence[sa.ColumnElement[bool]] = (),
+    forward: bool = True,
 ) -> Sequence[Any]:
     """The next sessions in view behind a place in the order, or before it: rows of `id`, the keys and `more`."""
-    query = sa.select(*dict.fromkeys((Session.id, *KEYS[sort], *more))).where(*in_view.where())
+    query = sa.select(*dict.fromkeys((Session.id, *KEYS[sort], *more))).where(*in_view.where(), *where)
     if after is not None:
         query = query.where(behind(sort, after, forward=forward))
     return db.execute(query.order_by(*order_by(sort, forward=forward)).limit(limit)).all()

@@ -133,7 +133,12 @@ def outcome(turn: Any, home: str | None, ours: str | None, contract: str | None)
     whether `fencepost` reads it then. `home` and `ours` are verdicts, `contract` its state."""
     recorded = turn.recorded_failure is not None or contract in BROKEN
     failed = turn.kind in MODEL_KINDS and (home == "failed" or recorded)
-    return failed, failed and ours in READABLE and contract not in MISFITS
+    return failed, failed and is_rescued(ours, contract)
+
+
+def is_rescued(ours: str | None, contract: str | None) -> bool:
+    """Whether `fencepost` reads a response that failed, and what it reads is what the contract asks for."""
+    return ours in READABLE and contract not in MISFITS
 
 
 class Neighbours(NamedTuple):
@@ -189,15 +194,20 @@ _within = (
     Turn.position < sa.bindparam("last"),
 )
 _home = sa.bindparam("home", type_=sa.String())
+shown_columns: tuple[Any, ...] = (
+    *(getattr(Turn, name) for name in ("position", "kind", "role", "agent", "phase", "model", "sent_at")),
+    Turn.recorded_failure,
+    home_parse.verdict.label("home"),
+    our_parse.verdict.label("fencepost"),
+    contract_state(Turn).label("contract"),
+    types.head(Turn.raw, 4 * PREVIEW).label("head"),
+    sa.func.coalesce(types.Length(Turn.raw), 0).label("length"),
+)
+"""of turns that are joined with their parses: what `Shown` is made of"""
 _timeline = join_parses(
     sa.select(
-        *(Turn.id, Turn.position, Turn.kind, Turn.role, Turn.agent, Turn.phase, Turn.sounding, Turn.round, Turn.model),
-        *(Turn.attempt, Turn.tokens_in, Turn.tokens_out, Turn.cost, Turn.recorded_failure, Turn.sent_at),
-        home_parse.verdict.label("home"),
-        our_parse.verdict.label("fencepost"),
-        contract_state(Turn).label("contract"),
-        types.head(Turn.raw, 4 * PREVIEW).label("head"),
-        sa.func.coalesce(types.Length(Turn.raw), 0).label("length"),
+        *(Turn.id, *shown_columns, Turn.sounding, Turn.round, Turn.attempt),
+        *(Turn.tokens_in, Turn.tokens_out, Turn.cost),
     )
     .where(*_within, Turn.duplicate_of.is_(None))
     .order_by(Turn.position),

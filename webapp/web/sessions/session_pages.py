@@ -28,7 +28,7 @@ from webapp.store.models import Session
 from webapp.store.sessions import debugger_queries, overview, session_list
 from webapp.store.sessions import sessions as store
 from webapp.store.sessions import turns as turn_store
-from webapp.store.sessions.facets import ProfileCoverage, coverage_under
+from webapp.store.sessions.facets import ProfileCoverage
 from webapp.store.sessions.filters import NUMBERS
 from webapp.store.write import stored_turns
 from webapp.store.write.tally import VERDICTS
@@ -57,10 +57,7 @@ def index() -> Response:
     if "after" in request.args and wants_partial():
         return page("sessions/_rows.html", "sessions/_rows.html", **around)
     around |= list_filters.panel_context(result_page, filters)
-    around |= {
-        "coverage": coverage_under(db.session, store.view(db.session, filters)),
-        "question": home_pages.question_of_list(),
-    }
+    around |= {"coverage": result_page.coverage, "question": home_pages.question_of_list()}
     return page("sessions/index.html", "sessions/_list.html", **around)
 
 
@@ -157,7 +154,7 @@ def list_api() -> Response:
     lines = [session_dict(line) for line in result_page.sessions]
     facets = {name: dict(facet.values) for name, facet in result_page.facets.items()}
     found = filled("session_page", result_page, sessions=lines, facets=facets)
-    return jsonify(found | _not_run(coverage_under(db.session, store.view(db.session, filters))))
+    return jsonify(found | _not_run(result_page.coverage))
 
 
 def _not_run(under: ProfileCoverage | None) -> dict[str, Any]:
