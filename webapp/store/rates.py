@@ -129,8 +129,8 @@ def _student(freedom: int) -> float:
 
 def alpha(units: Iterable[Iterable[str]]) -> tuple[float, float, float] | None:
     """Krippendorff's alpha for nominal data, of what people said of each unit, and between which it lies with 95 %, by
-    the jackknife over units as in `share`: 1 is perfect, 0 is chance. Units that without one of them all say the same are
-    perfect then. None where two or more said nothing of two units or more, or all said the one same thing."""
+    the jackknife over units as in `share`: 1 is perfect, 0 is chance. Units that all say the same without one of them
+    are perfect then. None where two or more said nothing of two units or more, or all said the one same thing."""
     kinds = Counter(said for unit in units if len(said := tuple(sorted(unit))) > 1)
     totals, every = Counter[str](), kinds.total()
     for said, times in kinds.items():
