@@ -115,7 +115,6 @@ def test_how_far_it_is_is_told_and_it_can_be_stopped(
         return note(connection, task, progress, **values) and not is_fourth_read
 
     monkeypatch.setattr("webapp.store.ingest.result.EVERY", 0.0)
-    monkeypatch.setattr("webapp.store.ingest.result._PROGRESS_EVERY", ENTRIES)
     monkeypatch.setattr(tasks, "note", spied)
     worker.work(engine, settings)
     phases = list(dict.fromkeys(one.get("phase") for one in told))

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 import shutil
 import sys
 import tempfile
@@ -29,18 +28,9 @@ if sys.version_info >= (3, 14):
 else:
     from backports.zstd import ZstdError, ZstdFile
 
-JOB = "job-"
-"""How the files begin that a job owns: they stay until it ends, however long that takes."""
 _INCOMING = "dumps/incoming"
 _A_DAY = 24 * 3600.0
 """seconds after which a file that nobody owns was left by a killed process"""
-
-
-def for_job(path: Path) -> Path:
-    """Where a job owns a file of the folder for incoming ones, which is moved there."""
-    target = path.with_name(f"{JOB}{secrets.token_hex(8)}")
-    path.rename(target)
-    return target
 
 
 def incoming(data: Path) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -29,8 +28,6 @@ from webapp.store.write.session_state import SessionInput, SessionOutcome
 MOST_TEXT = 64 * 1024
 """characters of sessions that are written in one transaction; a longer one is appended piece by piece"""
 MOST_SESSIONS = 16
-MOST_SECONDS = 0.25
-"""how long a session waits at most for others"""
 
 
 @dataclass(slots=True)
@@ -52,7 +49,6 @@ class DumpIngest:
     _gathered: list[SessionInput] = field(default_factory=list)
     """sessions that wait to be written together"""
     _size: int = 0
-    _since: float = 0.0
     _homes: rules.HomeChooser = field(init=False)
 
     def __post_init__(self) -> None:
@@ -109,11 +105,9 @@ class DumpIngest:
             how: dict[str, Any] = {"on_piece": self._link, "between": self.watch.moved, **self._how()}
             self.counts.stored(append.write_long(self.engine, SessionInput(start, turns, home), **how))
         else:
-            self._since = self._since if self._gathered else time.monotonic()
             self._gathered.append(SessionInput(start, spool, home))
             self._size += turns.size
-            late = time.monotonic() - self._since > MOST_SECONDS
-            if late or self._size >= MOST_TEXT or len(self._gathered) >= MOST_SESSIONS:
+            if self._size >= MOST_TEXT or len(self._gathered) >= MOST_SESSIONS:
                 self._write()
         self.watch.moved()
 
@@ -172,5 +166,4 @@ class DumpIngest:
             if not (error and self.again and self.again.state == "done"):
                 values["not_in_log"] = None if error else self.counts.carried.missing()
                 connection.execute(sa.update(Dump).where(Dump.id == dump_id).values(values))
-            dumps.link(connection, dump_id, dict.fromkeys(self.counts.sessions, 0))
             return dumps.line(connection, dump_id)

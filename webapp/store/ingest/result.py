@@ -129,9 +129,6 @@ def describe(error: Refusal) -> dict[str, str | None]:
     return {"code": error.code, "message": str(error), "at": getattr(error, "at", None)}
 
 
-_PROGRESS_EVERY = 200
-
-
 @dataclass(slots=True)
 class IngestCounts:
     """The counts of one dump; `watch` has those of turns and problems.
@@ -161,8 +158,7 @@ class IngestCounts:
         if not self.watch.turns:
             self.watch.first_turn()
         self.watch.turns += 1
-        if self.watch.turns % _PROGRESS_EVERY == 0:
-            self.watch.moved()
+        self.watch.moved()
 
     def stored(self, *outcomes: SessionOutcome) -> None:
         """Sessions are stored for sure."""

@@ -81,7 +81,7 @@ def ingest(
                 format = sniffed(spooled, filename)  # noqa: A001
             return _read(DumpIngest(engine, settings, spooled, filename, format, home, again, mapping, watch), home)
     except LeftToWorker as left:
-        left.path = dump_files.for_job(spooled.path)
+        left.path = spooled.path.rename(spooled.path.with_name(f"job-{spooled.path.name}"))
         raise
     finally:
         spooled.path.unlink(missing_ok=True)

@@ -35,7 +35,7 @@ _REMEMBERED = timedelta(days=1)
 
 def own(settings: Settings, stream: BinaryIO) -> Path:
     """Put an upload where an import keeps it, safe from a power cut; the file itself where it is one already."""
-    target = dump_files.incoming(settings.data) / f"{dump_files.JOB}{secrets.token_hex(8)}"
+    target = dump_files.incoming(settings.data) / f"job-{secrets.token_hex(8)}"
     try:
         with files.full_disk_in_words():
             _link_or_copy(stream, target)

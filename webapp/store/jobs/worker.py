@@ -47,13 +47,11 @@ def work(engine: sa.Engine, settings: Settings, ends: Ends = lambda: False) -> N
 
     `ends` says when to leave the rest to the next one.
     """
-    while not ends():
+    while not ends() and is_work_free(engine, settings):
         with locks.hold_file(settings.data, WORKER) as mine:
             if not mine:
                 return
             work_once(engine, settings, ends)
-        if not is_work_free(engine, settings):
-            return
 
 
 def work_on(engine: sa.Engine, settings: Settings, ends: Ends, wait: Callable[[float], object] = time.sleep) -> None:

@@ -16,7 +16,6 @@ from webapp.extensions import db, wake
 from webapp.parsing import profiles
 from webapp.parsing.words import counted
 from webapp.store import append, saved, tasks
-from webapp.store.accounts import accounts
 from webapp.store.db.dialect import clock
 from webapp.store.exports.session_dump import safe_name
 from webapp.store.files import StoreUnreachable
@@ -30,15 +29,12 @@ from webapp.web.api.operation import SWITCH, content, json, operation, parameter
 from webapp.web.api.shapes import BINARY, TEXT, shape
 from webapp.web.dumps import dump_rows, uploads
 from webapp.web.dumps.dump_rows import RefusedUpload
-from webapp.web.dumps.uploads import UploadOptions, ingest_upload, queue_upload, upload_options
-from webapp.web.login import may
+from webapp.web.dumps.uploads import Outcome, UploadOptions, ingest_upload, queue_upload, upload_options
 
 blueprint = Blueprint("dumps", __name__)
 
 ROWS_A_PAGE = 50
 SESSIONS_A_PAGE = 100
-Taken = IngestResult | RefusedUpload | int
-"""What became of a file: it was read, or refused, or is a job with this number."""
 
 
 @blueprint.get("/dumps")
@@ -95,7 +91,7 @@ def upload() -> AnyResponse | tuple[str, int]:
     return redirect(url_for("dumps.index"))
 
 
-def _taken(file: FileStorage, how: UploadOptions) -> Taken:
+def _taken(file: FileStorage, how: UploadOptions) -> Outcome:
     name = file.filename or "upload"
     is_wanted = request.form.get("ask") == "1"
     keys = uploads.keys_to_ask_about(cast(BinaryIO, file.stream), name, how, is_wanted=is_wanted)
@@ -104,7 +100,7 @@ def _taken(file: FileStorage, how: UploadOptions) -> Taken:
     return queue_upload(file.stream, name, how, keys)
 
 
-def _row(name: str, result: Taken) -> dump_rows.DumpRow:
+def _row(name: str, result: Outcome) -> dump_rows.DumpRow:
     if isinstance(result, RefusedUpload):
         dump = store.find(db.session, result.dump) if result.dump is not None else None
         return dump_rows.of_refused(result, dump)
@@ -207,20 +203,11 @@ def upload_api() -> tuple[Response, int]:
     if request.args.get("background") == "1":
         return uploads.queued([queue_upload(stream, name, how) for stream, name in files])
     before = clock()
-    results_or_numbers = [ingest_upload(stream, name, how) for stream, name in files]
-    if numbers := [item for item in results_or_numbers if isinstance(item, int)]:
-        return uploads.queued(numbers)
-    results = [item for item in results_or_numbers if not isinstance(item, int)]
+    sent = [(name, ingest_upload(stream, name, how)) for stream, name in files]
     if request.args.get("format") == "recorder":
-        keys = [key for result in results if isinstance(result, IngestResult) for key in result.keys]
+        keys = [key for _, result in sent if isinstance(result, IngestResult) for key in result.keys]
         append.mark_watched(db.engine, keys, before)
-    if not may(accounts.READ):
-        named_results = zip(results, (name for _, name in files), strict=True)
-        results = [
-            uploads.as_sent(result, name) if isinstance(result, IngestResult) else result
-            for result, name in named_results
-        ]
-    return uploads.answer(results)
+    return uploads.answer(sent)
 
 
 @blueprint.errorhandler(RequestEntityTooLarge)

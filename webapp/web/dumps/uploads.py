@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TypedDict, cast
@@ -23,6 +23,7 @@ from webapp.dumps.source import ZIPS
 from webapp.dumps.spool import HOLDING_MORE, LONGEST_MARK, spool
 from webapp.extensions import db, wake
 from webapp.store import files
+from webapp.store.accounts.accounts import READ
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.result import Progress, describe, problem_dict
 from webapp.store.ingest.start import IngestResult, ingest
@@ -30,6 +31,7 @@ from webapp.store.jobs import imports, mappings
 from webapp.store.models import Dump
 from webapp.web.api.shapes import filled
 from webapp.web.dumps.dump_rows import LOOKED_AT, RefusedUpload
+from webapp.web.login import may
 
 AT_ONCE = 2 * 1024 * 1024
 """bytes up to which a file is read within its request …"""
@@ -81,7 +83,11 @@ def upload_options(values: Mapping[str, str]) -> UploadOptions:
     return {"format": values.get("format") or None, "home": values.get("home") or None, "mapping": mapping}
 
 
-def ingest_upload(stream: IO[bytes], filename: str, how: UploadOptions) -> IngestResult | RefusedUpload | int:
+Outcome = IngestResult | RefusedUpload | int
+"""What became of a file: it was read, or refused, or is a job with this number."""
+
+
+def ingest_upload(stream: IO[bytes], filename: str, how: UploadOptions) -> Outcome:
     """What became of a file; the number of the job that reads it where that is left to the worker."""
     watch, settings = Progress(), current_app.config["SETTINGS"]
     options: dict[str, Any] = {"filename": filename, "watch": watch, "by_request": True, "leaves_rows": True}
@@ -168,28 +174,28 @@ def queued(numbers: list[int]) -> tuple[Response, int]:
     return response, 202
 
 
-def as_sent(result: IngestResult, filename: str) -> IngestResult:
-    """What who may only write is told of a file: of one that was there before, nothing that its first sender said."""
-    result.dump.filename = filename
-    if result.created:
-        return result
-    result.dump.not_in_log = None
-    return replace(result, sessions=[], problems=[])
+def answer(sent: list[tuple[str, Outcome]]) -> tuple[Response, int]:
+    """One file: its dump, or its error. Several: the first's, and `dumps` with each one's. 202 where one is a job."""
+    if numbers := [result for _, result in sent if isinstance(result, int)]:
+        return queued(numbers)
+    refused = [result.status for _, result in sent if isinstance(result, RefusedUpload)]
+    bodies = [_body(name, result) for name, result in sent if not isinstance(result, int)]
+    if len(refused) == len(sent):
+        return jsonify({**bodies[0], "dumps": bodies}), refused[0]
+    first = next(body for body in bodies if "error" not in body)
+    several = {"dumps": bodies} if len(sent) > 1 else {}
+    is_new = any(isinstance(result, IngestResult) and result.created for _, result in sent)
+    return jsonify({**first, **several}), 201 if is_new else 200
 
 
-def answer(results: list[IngestResult | RefusedUpload]) -> tuple[Response, int]:
-    """One file: its dump, or its error. Several: the first's, and `dumps` with each one's."""
-    bodies = [result_dict(result) for result in results]
-    ingested = [result for result in results if isinstance(result, IngestResult)]
-    if not ingested and isinstance(results[0], RefusedUpload):
-        return jsonify({**bodies[0], "dumps": bodies}), results[0].status
-    several = {"dumps": bodies} if len(results) > 1 else {}
-    return jsonify({**result_dict(ingested[0]), **several}), 201 if any(result.created for result in ingested) else 200
-
-
-def result_dict(result: IngestResult | RefusedUpload) -> dict[str, Any]:
+def _body(filename: str, result: IngestResult | RefusedUpload) -> dict[str, Any]:
+    """Of a file that was there before, who may only write is told nothing that its first sender said."""
     if isinstance(result, RefusedUpload):
         dump = {} if result.dump is None else {"dump": {"id": result.dump}}
-        return {"filename": result.filename, "error": result.error, **dump}
+        return {"filename": filename, "error": result.error, **dump}
+    may_read = may(READ)
+    about: dict[str, Any] = {} if may_read else {"filename": filename}
+    if not (may_read or result.created):
+        return {"dump": filled("Dump", result.dump, **about, not_in_log=None), "sessions": [], "problems": []}
     problems = [problem_dict(problem) for problem in result.problems]
-    return {"dump": filled("Dump", result.dump), "sessions": result.sessions, "problems": problems}
+    return {"dump": filled("Dump", result.dump, **about), "sessions": result.sessions, "problems": problems}
