@@ -141,8 +141,8 @@ def _logged(value: dict[str, Any], conversation: Conversation) -> list[Turn]:
         listed = [first_text(item, "text") or item for item in as_list(value.get("outputs"))]
         if outputs := [item for item in listed if isinstance(item, str)]:  # DSPy's history
             response = outputs
-    if isinstance(request, str) and isinstance(written := parsed_body(request), dict):
-        request = written
+    if isinstance(request, str):
+        request = written if isinstance(written := parsed_body(request), dict) else {"prompt": request}
     if isinstance(as_object(value.get("result")).get("message"), dict) and key not in value:  # Anthropic's batches
         response = value["result"]["message"]
     said = said_or_sent(request, response, body)
