@@ -18,6 +18,7 @@ from webapp.dumps.budget import BadDump, current
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.first_look import look
 from webapp.dumps.messages.langchain import SERVED, is_message, served_messages
+from webapp.dumps.messages.named_texts import is_chat
 from webapp.dumps.messages.printed import printed_records
 from webapp.dumps.messages.stream_kinds import is_event, wrapped_event
 from webapp.dumps.records import Problem
@@ -193,7 +194,7 @@ def _of_list(value: Any) -> Iterator[Any]:
     objects = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
     if any("langgraph_node" in item for item in objects[1:2]) and is_message(objects[0]):  # with what is known of it
         yield objects[0]
-    elif any(item.keys() & _MESSAGE for item in objects):
+    elif any(item.keys() & _MESSAGE for item in objects) or is_chat(objects):
         yield {"messages": value}
     elif isinstance(value, list) and all(isinstance(item, list) for item in value):
         yield from chain.from_iterable(map(_of_list, value))
