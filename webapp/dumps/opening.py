@@ -18,12 +18,11 @@ from webapp.dumps.budget import BadDump, current
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.first_look import look
 from webapp.dumps.messages.langchain import SERVED, is_message, served_messages
-from webapp.dumps.messages.named_texts import is_chat
 from webapp.dumps.messages.printed import printed_records
 from webapp.dumps.messages.stream_kinds import is_event, wrapped_event
 from webapp.dumps.records import Problem
 from webapp.dumps.source import BLOCK, CHUNK, HEAD, NO_RECORD, TAR, TAR_AT, ZIPS, DumpHead, Source
-from webapp.dumps.values import UNNAMED, are_samples, in_turn, is_text_pair, names_in
+from webapp.dumps.values import UNNAMED, WORDS, are_samples, in_turn, is_text_pair, names_in
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -56,7 +55,7 @@ _LOGGED = re.compile(r"^\[?\d{4}-\d\d-\d\d[T ]\d\d:|^\[?(?:DEBUG|INFO|WARN(?:ING
 _TELLING = {"choices", "candidates", "output", "author", "role", "type", "kind"}
 """keys that only records of a dialogue have beside what was said"""
 _PAIRS = ({"event", "data"}, {"messages", "response"}, {"prompt", "response"}, {"prompt", "completion"})
-_MESSAGE = {"role", "type", "from", "sender", "author"}
+_MESSAGE = frozenset(WORDS["who"].split())
 
 
 class _CountedFile(io.FileIO):
@@ -194,7 +193,7 @@ def _of_list(value: Any) -> Iterator[Any]:
     objects = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
     if any("langgraph_node" in item for item in objects[1:2]) and is_message(objects[0]):  # with what is known of it
         yield objects[0]
-    elif any(item.keys() & _MESSAGE for item in objects) or is_chat(objects):
+    elif any(item.keys() & _MESSAGE for item in objects):
         yield {"messages": value}
     elif isinstance(value, list) and all(isinstance(item, list) for item in value):
         yield from chain.from_iterable(map(_of_list, value))
