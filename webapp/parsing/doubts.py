@@ -9,6 +9,7 @@ from functools import cache
 from itertools import pairwise
 
 from webapp.parsing import swallowed
+from webapp.parsing.calls.tags import UNOPENED
 from webapp.parsing.decode import decode, first_keys
 from webapp.parsing.edit import Edit, Span, apply, places, trimmed
 from webapp.parsing.machine.tokens import FLAT, LITERAL, QUOTED, SCALAR, STRING, TYPESET
@@ -129,7 +130,10 @@ _last_quote = later(r'(?:\A|[^"])"[^"]*\Z')
 _both_ends = later(r'""(?![\s:,}\]])[^"\n]++""(?=\s*[,}\]](?![^"]{0,200}+""[^\s,}\]]))')
 
 
+_FALSE, _argument = 'string="false"', later(UNOPENED)
+"""An argument that begins right where another one's value does: that may be empty, or hold what is spelled like one."""
 _ASKED: dict[str, Callable[[str, Edit], object]] = {
+    "call_markup": lambda raw, edit: edit.new == '": "' and (_FALSE in edit.old or _argument.match(raw, edit.span.end)),
     "set": lambda raw, edit: _no_row.match(raw, edit.span.start),
     "square_object": lambda raw, edit: _lone_pair.match(raw, edit.span.start),
     "missing_colon": _is_listed,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import NamedTuple
 
 from webapp.parsing.edit import Edit, Span, edit_at
@@ -94,15 +95,8 @@ _twice = later(r'"(?P<part>")')
 """Every quote stands twice, as a field of a CSV file has it."""
 _field_end = later(r'(?<!")(?:"")*+"(?!")')
 _gemma_quote = later(r'(?P<part><\|"\|?>)')
-_ENTITIES = {
-    **dict.fromkeys(('<|"|>', '<|">'), '"'),
-    **dict.fromkeys(("&quot;", "&#34;", "&#x22;"), '"'),
-    **dict.fromkeys(("&apos;", "&#39;", "&#x27;"), "'"),
-    "&lt;": "<",
-    "&gt;": ">",
-    "&amp;": "&",
-    "&nbsp;": " ",
-}
+_SIGNS = ("&quot;", "&#34;", "&#x22;", "&apos;", "&#39;", "&#x27;", "&lt;", "&gt;", "&amp;")
+_ENTITIES = {'<|"|>': '"', '<|">': '"', "&nbsp;": " "} | {sign: unescape(sign) for sign in _SIGNS}
 LONGEST = 50_000
 """So much text is taken out of a layer at a time."""
 

@@ -26,8 +26,11 @@ _next = later(
 _any_tag = later(r"<[^<>\n]{1,100}>|```\w*")
 _glued = later(r"""[\[{]\s*+[\]},]|\d|\[(?=["'])""")
 """What stands right behind a value as if it were of it: `[1,][, 2]`, `{"a": 1}["a"]`."""
-_opened = later(r"""[{\[]\s*+(?:["'][^"'\n]{0,80}+["']?+\s*+)?+\Z""")
-"""A bracket behind which the text ends, at most a key between."""
+_opened = later(
+    r"""[{\[]\s*+(?:["'][^"'\n]{0,80}+["']?+\s*+)?+\Z"""
+    r"""|<[｜|]tool[▁_]call[▁_](?:argument[▁_])?begin[|｜]>[^<>{\[]{0,60}\Z|<[\w:｜|]{0,12}(?:invoke|function|tool_call)[^<>]{0,60}\Z"""
+)
+"""A bracket behind which the text ends, at most a key between; or a call's opening tag, or a part of it."""
 _unexplained = later("no (?:key|colon|value)")
 """Why a bracket was passed over of which it is not known what it is."""
 _named = later(r"[A-Za-z_]\[\s*+\{")
@@ -71,7 +74,8 @@ def _flags(tracer: Tracer, runs: list[tuple[str, int, int]]) -> Iterator[Flag]:
     starts = {attempt.span.start for attempt in passed}
     brackets = {attempt.span.start for attempt in passed if _unexplained.search(attempt.reason or "")}
     failed = {attempt.span.end: attempt.span for attempt in passed if attempt.outcome == "failed"}
-    yield from [Flag("left_over", a.span) for a in passed if (a.strategy, a.outcome) == ("unopened", "rejected")]
+    unread = (("unopened", "rejected"), ("called", "failed"))
+    yield from [Flag("left_over", a.span) for a in passed if (a.strategy, a.outcome) in unread]
     for index in tracer.chosen:
         span = tracer.attempts[index].span
         before = len(tracer.raw[max(0, span.start - 99) : span.start].rstrip(": ,\t\r\n")) - min(99, span.start)

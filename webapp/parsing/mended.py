@@ -63,8 +63,6 @@ def one_character(raw: str, start: int, end: int, failed: int = 0) -> Mended | N
 
 def _spot(text: str, at: int) -> int:
     """The second of two equal characters, where that is why decoding fails at `at`; else -1."""
-    if at < 1:
-        return -1
     last, char = text[at - 1], text[at : at + 1]
     if char == "]" and suspects.bare_row(text, at):
         return -1

@@ -79,6 +79,9 @@ _before_value = later(r"[:,\[{]\s*+(?=[^\s])")
 _items = later(rf":[ \t]*+(?P<first>\s*+(?:{SCALAR}\s*+,\s*+)*+(?:{SCALAR}\s*+)?+)\Z")
 _bare_row = later(rf"\],\s*+(?P<first>{SCALAR}(?:\s*+,\s*+{SCALAR})++)\s*+\]\s*+\Z")
 _lone_comma = later(r"\n[ \t]*+(?=,|\n)")
+_first_indent = later(r"[{\[]\n([ \t]++)")
+_lower_line = later(r"\n(?P<deep>[ \t]++)[^\n]*?[^\s,{\[](?P<comma>,?)(?=\n(?P<next>[ \t]*+)[}\]\"])")
+"""A line, and how far the next one is indented: less than it may be where the line of a closer is lost."""
 _bare_colon = later(r":[ \t]*+(?=\n)")
 
 
@@ -113,9 +116,11 @@ def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
     for match in _bare_colon.finditer(text, max(0, failed - 4_000), failed):
         yield match.end(), "{" if text[match.end() :].lstrip()[:1] == '"' else "["
         yield match.end(), "["
-    for match in [*_lone_comma.finditer(text, max(0, failed - 20_000), failed)][-3:][::-1]:
-        yield match.end(), "}"
-        yield match.end(), "]"
+    lone = [match.end() for match in _lone_comma.finditer(text, max(0, failed - 20_000), failed)][-3:][::-1]
+    unit = len(indented[1]) if (indented := _first_indent.match(text)) else failed
+    rows = _lower_line.finditer(text, max(0, failed - 20_000), failed)
+    lower = [row.start("comma") for row in rows if len(row["deep"]) - len(row["next"]) > (0 if row["comma"] else unit)]
+    yield from ((at, closer) for at in lone + lower[:4] for closer in "}]")
     if begins and before[-1:] == ",":
         yield low + len(before) - 1, "}"
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
 
 from webapp.parsing.edit import Edit, Span, apply, places
 from webapp.parsing.machine.escapes import windows_path
 from webapp.parsing.machine.tokens import OPENERS, STRING, TWINS
 from webapp.parsing.patterns import later
 from webapp.parsing.trace import Attempt, Flag
+from webapp.parsing.verdicts import keys
 
 QUOTES = {"unescaped_quote", "missing_quote"}
 _BESIDE_QUOTES = QUOTES | {"missing_comma"}
@@ -74,7 +74,7 @@ _slip = later(
 
 def flags(raw: str, attempt: Attempt, edits: Sequence[Edit], names: set[str]) -> Iterator[Flag]:
     """Where a string, a key or a bare value may hold more than it should; `edits` are those that are not sure."""
-    if names & _BESIDE_KEYS and (odd := list(filter(_odd_key.search, _keys(attempt.value)))):
+    if names & _BESIDE_KEYS and (odd := list(filter(_odd_key.search, keys(attempt.value, len(raw))))):
         at = max(attempt.span.start, min(raw.find(key, *attempt.span) for key in odd))
         yield Flag("swallowed_keys", Span(at, at + 1))
     if names & QUOTES:
@@ -241,18 +241,6 @@ def _closes_more(raw: str, at: int) -> bool:
     """Whether the string that lacks its quote at `at` ends with a bracket that nothing in it opens."""
     text = raw[max(0, at - 500) : at].replace('\\"', "").rpartition('"')[2]
     return any(text.endswith(closer) and text.count(closer) > text.count(opener) for opener, closer in OPENERS.items())
-
-
-def _keys(value: Any) -> set[str]:
-    """The keys of all objects in a value."""
-    keys, waiting = set[str](), list[Any]([[value]])
-    while waiting:
-        members = waiting.pop()
-        if type(members) is dict:
-            keys.update(members)
-            members = members.values()
-        waiting += [member for member in members if type(member) is dict or type(member) is list]
-    return keys
 
 
 def _may_end_a_key(raw: str, at: int) -> bool:

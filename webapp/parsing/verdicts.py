@@ -141,7 +141,7 @@ def origin(value: Any, attempts: Sequence[Attempt], tried: Sequence[Attempt]) ->
     (null, 0, `[]`): nothing that was read is lost.
     """
     same = canonical(value)
-    leaves, keys = set(_leaves(value)), set(_keys(value))
+    leaves, own = set(_leaves(value)), set(keys(value))
     newest_first = attempts[::-1]
     for attempt in newest_first:
         if canonical(attempt.value) == same:
@@ -150,7 +150,7 @@ def origin(value: Any, attempts: Sequence[Attempt], tried: Sequence[Attempt]) ->
         if leaves & set(_leaves(attempt.value)):
             return attempt
         both_empty = value in ({}, []) and not attempt.value
-        if (both_empty or keys & set(_keys(attempt.value))) and not _failed_after(attempt, tried):
+        if (both_empty or own & set(keys(attempt.value))) and not _failed_after(attempt, tried):
             return attempt
     return None
 
@@ -166,7 +166,7 @@ def says_nothing(raw: str, value: Any, attempts: Sequence[Attempt]) -> bool:
     Where no decoder was seen to fail, one of its keys in the text is enough, since decoders may not have been seen.
     """
     has_failed = any(attempt.outcome == "failed" for attempt in attempts)
-    if not has_failed and any(key in raw for key in _keys(value) if key):
+    if not has_failed and any(key in raw for key in keys(value) if key):
         return False
     errors = [words for attempt in attempts for words in _error_words(attempt)]
     return not any(_is_from(raw, leaf, errors) for leaf in _leaves(value))
@@ -212,20 +212,21 @@ def _leaves(value: Any) -> list[str | float]:
     return [leaf for leaf in leaves if leaf != ""]
 
 
-def _keys(value: Any) -> Iterator[str]:
-    for inner in _walk(value):
+def keys(value: Any, most: int = _MOST) -> Iterator[str]:
+    """The keys of all objects among the first `most` parts of a value."""
+    for inner in _walk(value, most):
         if isinstance(inner, dict):
             yield from inner
 
 
-def _walk(value: Any) -> Iterator[Any]:
+def _walk(value: Any, most: int = _MOST) -> Iterator[Any]:
     """A value and all within it, up to a bound, without recursion."""
     stack, visited = [value], 0
-    while stack and visited < _MOST:
+    while stack and visited < most:
         inner = stack.pop()
         visited += 1
         yield inner
         if isinstance(inner, dict):
-            stack.extend(islice(inner.values(), _MOST))
+            stack.extend(islice(inner.values(), most))
         elif isinstance(inner, list):
-            stack.extend(islice(inner, _MOST))
+            stack.extend(islice(inner, most))

@@ -143,7 +143,7 @@ UNOPENED = rf"<arg_key>|<{_PREFIX}(?:parameter|param)(?:\s*=|\s+name\s*=)"
 """Where an argument begins; what stands outside of a call lacks the call's opening tag."""
 _argument_start = later(UNOPENED)
 _value_end = later(
-    rf"</{_PREFIX}(?:parameter|param|arg)>|</arg_value>|<{_PREFIX}(?:parameter|param)[=\s]|</{_PREFIX}(?:function|invoke|tool)>"
+    rf"</{_PREFIX}(?:param(?:eter)?|arg)(?:=[\w.-]{{1,80}}+)?>|</arg_value>|<{_PREFIX}param(?:eter)?[=\s]|</{_PREFIX}(?:function|invoke|tool)>"
     r"|</tool_call>|<arg_key>(?![^<>]{0,80}</arg_key>\s*[^\s<])"
 )
 _behind_value = later(rf"\s*(?:\Z|</|<[|｜]|<arg_key>|<{_PREFIX}(?:parameter|param|arg|function|invoke)[=\s])")
@@ -207,7 +207,7 @@ def _read(raw: str, name: Span, opening: Edit, at: int, end: int) -> WrittenCall
     closing = _call_end.match(raw, at, end)
     stop = closing.end() if closing else at
     rest = raw[stop : min(end, stop + 200)].lstrip()
-    if (rest.startswith("<") and ">" not in rest) or _cut_argument.match(raw, stop, end):
+    if not closing and ((rest.startswith("<") and ">" not in rest) or _cut_argument.match(raw, stop, end)):
         rest, stop = "", end
     if not closing and rest and not _next_tag.match(rest):
         problem = f"{rest[:20]!r} stands where an argument or its end belongs"
@@ -250,6 +250,9 @@ def _closing_tag(raw: str, argument: re.Match[str], end: int) -> re.Match[str] |
     begin = raw.find("]]>", start, end) if raw.startswith(CDATA, start) else start
     for closing in islice(_value_end.finditer(raw, max(begin, start), end), 100):
         if other.startswith(closing[0]):
+            continue
+        opener, at = f"<{closing[0][2:-1]}", closing.start()
+        if _calls_end.match(closing[0]) and raw.count(opener, start, at) > raw.count(f"</{opener[1:]}", start, at):
             continue
         first, passed = first or closing, passed + 1
         if raw.count("<parameter>", start, closing.start()) + raw.count(other, start, closing.start()) >= passed:

@@ -12,7 +12,9 @@ from webapp.parsing.patterns import later
 from webapp.parsing.program_code import line_before
 from webapp.parsing.strategies import finds, scan_region
 
-_spoken_of = later(r"\w.*`\Z")
+_quoted = later(r"""\w.*(?P<quote>[`"'])(?:<[^<>]{1,80}+>)*+\Z""")
+_program = later(r"<[|｜]python(?:_tag)?[|｜]>\s*+(?![{\[])")
+_behind = later(r"(?:</[^<>]{1,80}+>)*+")
 _LIST = "the bracket round a list of calls"
 _begin = later(r"\s*+(?P<list>\[)?+\s*+(?:print\(\s*+|call:)?(?=[A-Za-z_][\w.-]{0,80}+\()")
 _braces = later(rf"\s*+{pythonic.BRACES_OPENING}")
@@ -22,6 +24,10 @@ _list_end = later(r"\s*+(?:,?\s*+(?P<closer>\])[ \t]*+(?=\n|\Z|<|\[)|\Z)")
 
 def take_call(finder: Finder, call: WrittenCall, tier: int) -> int:
     """Record a call that is not JSON as written; where it ends."""
+    raw, (start, end) = finder.tracer.raw, call.span
+    quoted, behind = _quoted.search(line_before(raw, start)), _behind.match(raw, end)
+    if quoted and behind and raw.startswith(quoted["quote"], behind.end()):
+        return finder.reject("called", start, end, "a call that a sentence or program code speaks of")
     if call.problem:
         finder.tracer.fail("called", call.span, f"the call of {call.name} cannot be read: {call.problem}")
         return call.span.end
@@ -54,10 +60,7 @@ def written(finder: Finder, match: re.Match[str]) -> int:
     raw = finder.tracer.raw
     if raw[match.start()] == "[":
         return _take_list(finder, match.start())
-    call = tags.read_xml(raw, match, finder.end)
-    if raw.startswith("`", call.span.end) and _spoken_of.search(line_before(raw, match.start())):
-        return finder.reject("called", *call.span, "a call that a sentence speaks of")
-    return take_call(finder, call, MARKED)
+    return take_call(finder, tags.read_xml(raw, match, finder.end), MARKED)
 
 
 def _take_list(finder: Finder, start: int) -> int:
@@ -126,7 +129,7 @@ def tagged(finder: Finder, match: re.Match[str]) -> int:
         finder.mark = Mark()
     elif kind:
         end = _closing(finder, match)
-        if kind != tags.QUOTED or end > 0:
+        if (kind != tags.QUOTED or end > 0) and not _program.match(finder.tracer.raw, match.start()):
             finder.mark = Mark(kind, match[0].strip(), match.end(), end)
         if kind == tags.CALL:
             return take_calls(finder, match.end()) or match.end()
