@@ -13,7 +13,7 @@ from webapp.dumps.declared_rules import Declaring, repeated
 from webapp.dumps.documents import grouped
 from webapp.dumps.messages.framing import COLOURS
 from webapp.dumps.messages.turns import (
-    error_turns,
+    each_with,
     event_turns,
     message_turns,
     result_turns,
@@ -52,7 +52,14 @@ class ClaudeCode(Declared):
 
     def read_entry(self, entry: dict[str, Any], conversation: _Transcript) -> list[Turn]:  # type: ignore[override]
         line = _of_subagent(entry)
-        return repeated(_line(line, conversation), text(as_object(line.get("message")).get("id")), conversation)
+        about = {
+            "sent_at": moment(line.get("timestamp")),
+            "parent": text(line.get("parentUuid")),
+            "sounding": _chain(line, conversation),
+        }
+        if not isinstance(message := line.get("message"), dict):  # a summary, a system note, a snapshot of files
+            return each_with(super().read_entry(line, conversation), **about)
+        return repeated(_line(line, message, about, conversation), text(message.get("id")), conversation)
 
 
 def _session(line: dict[str, Any], stem: str) -> str | None:
@@ -71,15 +78,8 @@ def _of_subagent(line: dict[str, Any]) -> dict[str, Any]:
     return {"timestamp": line.get("timestamp"), **inner, **beside}
 
 
-def _line(value: dict[str, Any], transcript: _Transcript) -> list[Turn]:
-    message = value.get("message")
-    about = {
-        "sent_at": moment(value.get("timestamp")),
-        "parent": text(value.get("parentUuid")),
-        "sounding": _chain(value, transcript),
-    }
-    if not isinstance(message, dict):
-        return _note(value, about)
+def _line(value: dict[str, Any], message: dict[str, Any], about: dict[str, Any], transcript: _Transcript) -> list[Turn]:
+    """The turns of a line that holds a message."""
     role = text(message.get("role")) or text(value.get("type"))
     once = _spent(message, value, transcript)
     model = text(message.get("model")) or text(value.get("model"))
@@ -89,16 +89,6 @@ def _line(value: dict[str, Any], transcript: _Transcript) -> list[Turn]:
         kind: Kind = "error" if is_refusal else "event"
         return [changed(turn, kind=kind, model=None) for turn in turns]
     return turns
-
-
-def _note(value: dict[str, Any], about: dict[str, Any]) -> list[Turn]:
-    """A line that is no message: a summary, a system note, a snapshot of files."""
-    if value.get("subtype") == "api_error":
-        error = value.get("error")
-        reason = first_text(as_object(error).get("error"), "message") or error
-        return error_turns(reason, "api_error", **about)
-    key = next((key for key in ("summary", "content", "message") if isinstance(value.get(key), str)), None)
-    return event_turns(text(value.get("type")), value.get(key or ""), **about)
 
 
 def _spent(message: dict[str, Any], value: dict[str, Any], transcript: _Transcript) -> dict[str, Any]:

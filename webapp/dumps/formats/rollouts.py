@@ -40,7 +40,7 @@ class Codex(Declared):
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         older = super().sessions(source, head) if _is_older_file(head) else None
-        return older or grouped(source, head, _session_namer())
+        return older or grouped(source, head, _unforked(self.session_of))
 
     def ids_of(self, entry: dict[str, Any]) -> dict[str, Any]:
         """Ids of items and of calls; a call and its output share one, so each kind of item has its own."""
@@ -59,25 +59,18 @@ def _is_older_file(head: DumpHead) -> bool:
     return head.shape == "object" and "session" in head.keys and any(item.get("type") in _ITEMS for item in items)
 
 
-def _session_namer() -> SessionOf:
+def _unforked(session_of: SessionOf) -> SessionOf:
     """What names a session: its first line. A fork's holds its parent's again, which begins none of its own."""
     parents: set[str] = set()
 
     def session(line: dict[str, Any]) -> str | None:
-        if (name := _session(line)) is None or name in parents:
+        if (name := session_of(line)) is None or name in parents:
             return None
         if parent := id_text(as_object(line.get("payload")).get("forked_from_id")):
             parents.add(parent)
         return name
 
     return session
-
-
-def _session(line: dict[str, Any]) -> str | None:
-    payload = line.get("payload")
-    if line.get("type") == "session_meta" and isinstance(payload, dict):
-        return id_text(payload.get("id"))
-    return id_text(line.get("id")) if "instructions" in line and "type" not in line else None
 
 
 _RUN = "lines"
