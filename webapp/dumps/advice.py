@@ -16,7 +16,7 @@ from webapp.dumps.json_path import MOST_NAMED, beside, parse_path, value_at
 from webapp.dumps.labels import guessed_labels
 from webapp.dumps.mappings import guessed, guessed_tables, is_crowded, is_no_answer, outline, speakers
 from webapp.dumps.messages.calls import CAME_OF, TOOLS
-from webapp.dumps.messages.framing import undecorated
+from webapp.dumps.messages.framing import FENCED, undecorated
 from webapp.dumps.messages.langchain import SERVED
 from webapp.dumps.messages.printed import printed_objects
 from webapp.dumps.messages.streams import chunks
@@ -57,6 +57,16 @@ _OF_NODE = re.compile(
     r"|(?:\w{1,60} )?[\[{]\s*(?:\w{0,60} ?\{\s*)?[A-Za-z_$][\w$]{0,60}: (?!$))"
 )
 _DRAWN = re.compile(r"[\u2500-\u259f]{4}")
+_NAMED = (
+    "user|human|you|me|assistant|ai|bot|agent|llm|model|system|prompt|response|chatgpt|claude|gemini"
+    "|(?:github )?copilot|thought|observation|final answer"
+)
+_LABEL = re.compile(
+    rf"^(?:<([\w .-]{{1,30}})>|(?i:\W{{0,6}}({_NAMED})\b[^\n]{{0,40}}[:：])|([^\W\d_][\w .-]{{0,30}}):)(?=\s)", re.M
+)
+"""who speaks before each line of a chat, whoever they are: one of them by a name that is known"""
+_OF_SETTINGS = {"model", "system", "prompt", "agent"}
+"""names that are, without any other, those of settings in YAML"""
 _DIALOGUE = re.compile(r"^\W{0,6}(?:user|human|you|me|prompt)\b[^\n]{0,40}[:：]", re.I | re.M)
 _BY_NAME = ("speaker", "sender", "sender_name", "senderName", "author", "who", "handle")
 """keys that name who wrote what stands beside them"""
@@ -271,6 +281,11 @@ def _speaks(head: DumpHead) -> bool:
     bare = answerless(head.told)
     if bare is not None and "CloudWatch" not in bare:  # whose events hold any log
         return False
+    if head.shape == "text" and not head.filename.endswith(SETTINGS) and "</" not in head.text:
+        names = ["".join(match.groups("")).lower() for match in _LABEL.finditer(FENCED.sub("", head.text))]
+        known = {name for name in names if re.fullmatch(_NAMED, name)}
+        if len(known - _OF_SETTINGS) > 2 or (known - _OF_SETTINGS and len(names) > len(set(names)) > 1):
+            return True
     if head.shape in ("sqlite", "text"):
         return bool(_TOLD.search(jsontext.dumps(list(head.items.values())))) or of_mappings(head) is not None
     told = set(_TOLD.findall(head.text))

@@ -13,10 +13,12 @@ from webapp.dumps.formats.by_names import named_turns
 from webapp.dumps.labels import SAYS_NOTHING, labelled, labels_in
 from webapp.dumps.log_records import as_line, first_records, log_records, speaks
 from webapp.dumps.messages.bodies import answer, is_answer, said_turns
+from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.named_texts import named_texts
 from webapp.dumps.messages.printed import from_repr, is_printed, printed_objects, unprinted
-from webapp.dumps.messages.turns import each_filled, note_once, text_turns
+from webapp.dumps.messages.requests import new_prompts, noted_answers, request_messages
+from webapp.dumps.messages.turns import each_filled, note_once
 from webapp.dumps.programs import BEGIN, LEVELS, LINES, TIME
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.unread import UnreadText
@@ -127,6 +129,8 @@ class LogLines(Format):
         if "side" in entry and answers and answers == conversation.last_answers:
             note_once("answers that a record before them holds, too, are read once", conversation)
             return []
+        if entry.get("side") == "assistant":
+            turns = noted_answers(turns, conversation)
         conversation.last_answers = answers if "json" in entry else []
         match = TIME.match(str(entry.get("before")))
         return each_filled(turns, sent_at=moment(match[1].replace(",", ".")) if match else None)
@@ -140,9 +144,9 @@ def _said(entry: dict[str, Any], conversation: Conversation) -> list[Turn]:
     body = json_or_none(entry["text"])
     if entry["side"] == "assistant" and isinstance(body, dict) and (is_answer(body) or "generations" in body):
         return answer(body, conversation)
-    prompts = body.get("prompts") if isinstance(body, dict) and entry["side"] == "user" else None
-    if isinstance(prompts, list) and all(isinstance(prompt, str) for prompt in prompts):  # LangChain's
-        return [turn for prompt in prompts for turn in text_turns(prompt, "user", conversation)]
+    if entry["side"] == "user" and isinstance(body, dict) and any(request_messages(body, conversation)):
+        conversation.declares(declared_in(body))
+        return new_prompts(body, conversation)
     return said_turns(entry["text"], conversation, entry["side"])
 
 

@@ -218,4 +218,8 @@ def is_body(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     listed = any(isinstance(value.get(key), list) for key in ("choices", "candidates"))
-    return listed or (value.get("role") == "assistant" and isinstance(value.get("content"), list | str))
+    said = as_object(value.get("output")).get("message")  # Bedrock's; Ollama's and Cohere's have no type
+    said = said if said or "type" in value else value.get("message")
+    message = value if isinstance(value.get("role"), str) else as_object(said)
+    is_said = message.get("role") == "assistant" and isinstance(message.get("content"), list | str)
+    return listed or is_said or (value.get("object") == "response" and isinstance(value.get("output"), list))
