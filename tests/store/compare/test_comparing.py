@@ -11,12 +11,12 @@ from sqlalchemy import orm
 from tests.store.made import BROKEN, CALL, Bring, entry, on_sqlite, windlass
 from webapp.config import Settings
 from webapp.parsing import UnknownProfile
+from webapp.store import rates
 from webapp.store.compare import comparing, listing
 from webapp.store.jobs import replays
 from webapp.store.labels import labels
 from webapp.store.sessions import deletion, sessions, turns
 from webapp.store.sessions.filters import BadFilter, Filters
-from webapp.store.statistics import shares
 from webapp.web.api.shapes import filled
 
 DEEP = "[" * 2_000 + "]" * 2_000
@@ -129,12 +129,12 @@ def test_labels_say_what_was_fixed_broken_and_silently_broken(stored: orm.Sessio
 @pytest.mark.parametrize(("fewer", "of"), [(0, 1), (0, 5), (1, 6), (3, 20), (40, 100), (5, 10)])
 def test_of_a_response_a_session_the_test_is_the_sign_test(fewer: int, of: int) -> None:
     exact = min(1.0, 2 * sum(comb(of, heads) for heads in range(fewer + 1)) / 2**of)
-    test = shares.sign_test([(1, 0)] * fewer + [(0, 1)] * (of - fewer))
+    test = rates.sign_test([(1, 0)] * fewer + [(0, 1)] * (of - fewer))
     assert (test.first, test.second, test.sessions, test.p) == (fewer, of - fewer, of, pytest.approx(exact, rel=1e-9))
 
 
 def test_failures_that_repeat_in_one_session_are_one_trial() -> None:
-    assert shares.sign_test([(0, 10)]).p == 1.0 and shares.sign_test(()).p is None
-    assert shares.sign_test([(0, 10), (1, 0), (0, 1)]).p == 0.75, "of 8 signs 6 leave ten or more"
-    assert shares.sign_test([(3, 0)] * 6).p == pytest.approx(2 / 2**6)
-    assert shares.sign_test([(5, 5)]).p == 1.0 and shares.sign_test([(1, 0)] * 9_000).p < 1e-300  # type: ignore[operator]
+    assert rates.sign_test([(0, 10)]).p == 1.0 and rates.sign_test(()).p is None
+    assert rates.sign_test([(0, 10), (1, 0), (0, 1)]).p == 0.75, "of 8 signs 6 leave ten or more"
+    assert rates.sign_test([(3, 0)] * 6).p == pytest.approx(2 / 2**6)
+    assert rates.sign_test([(5, 5)]).p == 1.0 and rates.sign_test([(1, 0)] * 9_000).p < 1e-300  # type: ignore[operator]

@@ -20,7 +20,6 @@ from tests.store.db import first_tables
 from webapp import installation
 from webapp.store.db import database
 from webapp.store.db.database import WrongRevisions
-from webapp.store.db.ids import microseconds
 from webapp.store.models import Base, Session
 from webapp.store.models.dumps import SEARCH_TABLES
 from webapp.store.sessions import sessions
@@ -123,7 +122,7 @@ def test_a_list_reads_its_order_from_an_index(tmp_path: Path) -> None:
             raw.close()
 
     sa.event.listen(engine, "before_cursor_execute", explain)
-    behind = [1, microseconds(datetime(2020, 1, 1, tzinfo=UTC)), 1]
+    behind = [1, datetime(2020, 1, 1, tzinfo=UTC), 1]
     with orm.Session(engine) as db:
         sessions.in_order(db, View(Filters()), "failing", behind, 100, Session.response_count)
     engine.dispose()
