@@ -172,7 +172,7 @@ def sentence(result: Reproduction, length: int, home: str) -> str:
     if result.same is None:
         return f"{words.counted(length, 'character')} are more than is cut; nothing was tried"
     if not result.same:
-        return f"{home} does not fail on this response, so there is nothing to reproduce"
+        return f"{words.called(home)} does not fail on this response, so there is nothing to reproduce"
     end = "the budget ended, a shorter one may exist" if result.exhausted else "no character can be left out"
     tried = words.counted(result.tests, "text")
     return f"{len(result.text):,} of {words.counted(length, 'character')}, {tried} tried: {end}"
