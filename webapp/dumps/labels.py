@@ -74,7 +74,8 @@ def guessed_labels(written: str) -> dict[str, str]:
     spoken = [
         name
         for name, texts in said.items()
-        if (are_turns and (_NAMED.fullmatch(name) or speak)) or (len(texts) > least - 2 and any(map(is_speech, texts)))
+        if (are_turns and (is_of_model or _NAMED.fullmatch(name) or speak))
+        or (len(texts) > least - 2 and any(map(is_speech, texts)))
     ]
     said_by = (",".join(name for name in spoken if side_before(name) == side) for side in ("assistant", "user"))
     named = dict(zip(LABELS, said_by, strict=True))

@@ -236,11 +236,13 @@ class Growing:
             self.newest[index] = calls[len(calls)] = _Own(function=_Own(name=None, arguments=pieces))
         call = self.newest[index]
         function, before = call["function"], call["function"]["name"] or ""
-        if name and not function["arguments"].added and len(before) < _LONGEST_NAME:
+        if name and not _added(function) and len(before) < _LONGEST_NAME:
             function["name"] = name if name.startswith(before) else before + name
         call["id"] = call.get("id") or delta.get("id")
         if written:
             self.add(function, "arguments", written)
+        elif (given := inner.get("arguments")) and isinstance(given, dict | list):
+            function["arguments"] = given  # as a gateway decodes them
 
 
 def _begun(kind: str | None) -> dict[str, Any]:
@@ -252,11 +254,17 @@ def _begins_call(last: dict[str, Any], ident: Any, name: str, written: str) -> b
     """Whether a name comes with another id; without ids, with other or further arguments than a whole call's."""
     if not name or (ident and last.get("id")):
         return bool(name) and ident != last["id"]
-    pieces = last["function"]["arguments"].added
+    pieces = _added(last["function"])
     if name != last["function"]["name"]:
         return bool(pieces) or not last.get("id")
     is_whole = len(pieces) == 1 and written.startswith("{") and not written.startswith(pieces[0][1])
     return is_whole and json_or_none(pieces[0][1]) is not None
+
+
+def _added(function: dict[str, Any]) -> list[tuple[int, str]]:
+    """The pieces of a call's arguments; one without a text where they came as an object."""
+    held = function["arguments"]
+    return held.added if isinstance(held, Pieces) else [(0, "")]
 
 
 def settled(value: Any) -> Any:
